@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check format coverage bench sanitize races soak wheel arm clean
+.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -37,8 +37,12 @@ check: .venv/packages
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
-# The package's stub is written anew from the declarations of parameters.
-format: .venv/packages .venv/built
+# Static analysis of the kernels, by the rules of .clang-tidy: a few minutes.
+tidy: build/dev/build.ninja
+	find native -name '*.cpp' | sort | xargs -n 1 -P 2 $(BIN)/clang-tidy -p build/dev --quiet
+
+# The package's stub is written anew from the declarations of parameters; the build of make dev will do.
+format: .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	$(BIN)/python -m tools.stubs
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .

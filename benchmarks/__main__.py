@@ -7,8 +7,8 @@ Examples::
     python -m benchmarks --cases big small --repeats 5
     python -m benchmarks --cases categories               # a column of 100,000 strings
     python -m benchmarks --cases breiman                  # errors of forests on four problems
-    python -m benchmarks --cases linear                   # linear machines beside scikit-learn's
-    python -m benchmarks --cases svc                      # kernel machines beside their peers
+    python -m benchmarks --cases linear                   # linear SVMs beside scikit-learn's
+    python -m benchmarks --cases svc                      # kernel SVMs beside their peers
     python -m benchmarks --cases ranking                  # rankers beside their peers
     python -m benchmarks --cases shap                     # Shapley values beside their peers
     python -m benchmarks --cases dependence               # partial dependence beside its peer
@@ -27,9 +27,9 @@ from benchmarks.breiman import PROBLEMS, Problem, run_problem
 from benchmarks.cases import CASES, Case
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.explanations import EXPLANATION_CASES, ExplanationCase, run_explanations
-from benchmarks.kernel_machines import KERNEL_CASES, KernelCase, run_kernel
+from benchmarks.kernel_svms import KERNEL_CASES, KernelCase, run_kernel
 from benchmarks.libraries import LIBRARIES
-from benchmarks.linear_machines import MACHINE_CASES, MachineCase, run_machine
+from benchmarks.linear_svms import LINEAR_CASES, LinearCase, run_linear
 from benchmarks.machine import machine_facts, versions
 from benchmarks.many_categories import CATEGORY_CASES, CategoryCase, run_categories
 from benchmarks.measure import run_case
@@ -49,7 +49,7 @@ BUSY_LOAD = 0.5
 
 GROUPS = {
     "breiman": [problem.name for problem in PROBLEMS],
-    "linear": [case.name for case in MACHINE_CASES],
+    "linear": [case.name for case in LINEAR_CASES],
     "svc": [case.name for case in KERNEL_CASES],
     "dependence": [case.name for case in DEPENDENCE_CASES],
     "row": [case.name for case in MIXED_ROW_CASES],
@@ -59,7 +59,7 @@ AnyCase = (
     Case
     | CategoryCase
     | Problem
-    | MachineCase
+    | LinearCase
     | KernelCase
     | RankingCase
     | ExplanationCase
@@ -71,7 +71,7 @@ GENERATED: list[AnyCase] = [
     *CASES,
     *CATEGORY_CASES,
     *PROBLEMS,
-    *MACHINE_CASES,
+    *LINEAR_CASES,
     *KERNEL_CASES,
     *RANKING_CASES,
     *EXPLANATION_CASES,
@@ -116,16 +116,16 @@ def _positive(text: str) -> int:
 
 
 def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
-    """The cases asked for, or all; real tables only where their folder is given."""
+    """Return the selected cases, or all; those with real tables only if --data is set."""
     folder = options.data
     real = [*found_rankings(folder), *found_in(folder)] if folder else []
     every: list[AnyCase] = [*GENERATED, *real]
     names = [case.name for case in every]
-    wanted = {name for given in options.cases or names for name in GROUPS.get(given, [given])}
-    missing = wanted - set(names)
+    selected = {name for case in options.cases or names for name in GROUPS.get(case, [case])}
+    missing = selected - set(names)
     if missing:
         raise SystemExit(f"no data for {', '.join(sorted(missing))}: give their folder with --data")
-    return [_adjusted(case, options) for case in every if case.name in wanted]
+    return [_adjusted(case, options) for case in every if case.name in selected]
 
 
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
@@ -137,9 +137,9 @@ def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
 
 def chosen_libraries(options: argparse.Namespace) -> list[str]:
     """The libraries asked for, or all, as far as they are installed."""
-    wanted = options.libraries or list(LIBRARIES)
-    installed = [name for name in wanted if LIBRARIES[name].installed()]
-    for name in sorted(set(wanted) - set(installed)):
+    selected = options.libraries or list(LIBRARIES)
+    installed = [name for name in selected if LIBRARIES[name].installed()]
+    for name in sorted(set(selected) - set(installed)):
         say(f"{name} is not installed and is left out")
     return installed
 
@@ -172,8 +172,8 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
         results = run_mixed_row(case, chosen, say)
     elif isinstance(case, Problem):
         results = run_problem(case, chosen, say)
-    elif isinstance(case, MachineCase):
-        results = run_machine(case, chosen, say)
+    elif isinstance(case, LinearCase):
+        results = run_linear(case, chosen, say)
     elif isinstance(case, CategoryCase):
         results = run_categories(case, chosen, say)
     elif isinstance(case, KernelCase):

@@ -196,11 +196,11 @@ def fit_hedgerow(task: Task, X: Floats, y: Floats, X_test: Floats) -> Staged:
 def fit_lightgbm(task: Task, X: Floats, y: Floats, X_test: Floats) -> Staged:
     import lightgbm
 
-    given = dict(task.lightgbm) | {
+    parameters = dict(task.lightgbm) | {
         "num_leaves": LEAVES, "learning_rate": RATE, "min_child_samples": LEAST_ROWS,
         "lambda_l2": 1.0, "verbosity": -1,
     }  # fmt: skip
-    model = lightgbm.train(given, lightgbm.Dataset(X, y), ROUNDS[-1])
+    model = lightgbm.train(parameters, lightgbm.Dataset(X, y), ROUNDS[-1])
     return lambda n_rounds: np.asarray(model.predict(X_test, num_iteration=n_rounds))
 
 
@@ -212,11 +212,11 @@ def fit_xgboost(task: Task, X: Floats, y: Floats, X_test: Floats) -> Staged:
         data = xgboost.DMatrix(X)
         data.set_float_info("label_lower_bound", np.abs(y))
         data.set_float_info("label_upper_bound", np.where(y > 0, y, np.inf))
-    given = dict(task.xgboost) | {
+    parameters = dict(task.xgboost) | {
         "tree_method": "hist", "grow_policy": "lossguide", "max_leaves": LEAVES, "max_depth": 0,
         "learning_rate": RATE, "lambda": 1.0, "verbosity": 0,
     }  # fmt: skip
-    model = xgboost.train(given, data, ROUNDS[-1])
+    model = xgboost.train(parameters, data, ROUNDS[-1])
     return lambda n_rounds: np.asarray(model.predict(test, iteration_range=(0, n_rounds)))
 
 

@@ -32,7 +32,7 @@ def updates(tree, n_features):
 
 
 def main():
-    n_rows, n_trees = (int(given) for given in [*sys.argv[1:], 1_000_000, 100][:2])
+    n_rows, n_trees = (int(number) for number in [*sys.argv[1:], 1_000_000, 100][:2])
     (case,) = (case for case in CASES if case.name == "big")
     X, y, *_ = make(replace(case, rows=n_rows), 0)
     threads = available_cpus()

@@ -125,11 +125,11 @@ def _threads(timing: Timing | None) -> str | None:
 
 def table(case: CaseReport) -> tuple[list[str], list[list[str]]]:
     """Headings and rows of a case, a row for each library."""
-    shown = [
+    cells_by_column = [
         (column.heading, [column.show(result) for result in case.results])
         for column in columns(case)
     ]
-    used = [(heading, cells) for heading, cells in shown if any(cells)]
+    used = [(heading, cells) for heading, cells in cells_by_column if any(cells)]
     rows = [
         [result.library, *(cells[i] or "–" for _, cells in used)]
         for i, result in enumerate(case.results)
@@ -139,11 +139,11 @@ def table(case: CaseReport) -> tuple[list[str], list[list[str]]]:
 
 def verdict_line(verdict: Verdict, *, quick: bool) -> str:
     """A bar in words, with what was reached."""
-    wanted = bar_in_words(verdict.bar)
+    goal = bar_in_words(verdict.bar)
     if verdict.reached is None:
-        return f"not measured: {wanted}"
+        return f"not measured: {goal}"
     word = "quick run, says nothing" if quick else "met" if verdict.met else "MISSED"
-    return f"{word}: {wanted}; reached {reached_in_words(verdict)}"
+    return f"{word}: {goal}; reached {reached_in_words(verdict)}"
 
 
 def bar_in_words(bar: Bar) -> str:
@@ -251,12 +251,12 @@ def print_case(case: CaseReport) -> None:
     if console is None or console.width < len(plain.partition("\n")[0]):
         print(f"\n{case.about}\n\n{plain}")
     else:
-        shown = Table(title=case.about, title_justify="left")
+        rich_table = Table(title=case.about, title_justify="left")
         for i, heading in enumerate(headings):
-            shown.add_column(heading, justify="right" if i else "left")
+            rich_table.add_column(heading, justify="right" if i else "left")
         for row in rows:
-            shown.add_row(*row)
-        console.print(shown)
+            rich_table.add_row(*row)
+        console.print(rich_table)
     for verdict in case.verdicts:
         print(verdict_line(verdict, quick=case.quick))
     print(flush=True)

@@ -21,8 +21,8 @@ from soak.allocations import FEW_TRIALS, LOCK, PANIC, UNNAMED
 from soak.small_models import small_models, small_table
 
 # Libraries whose allocations fail; others (BLAS, the loader) are not ours to answer for.
-WATCHED = ("/_native/v", "/_native/plain", "/libstdc++.so", "/_multiarray_umath.")
-WATCHED += ("/libpython", "/bin/python")
+TRACED = ("/_native/v", "/_native/plain", "/libstdc++.so", "/_multiarray_umath.")
+TRACED += ("/libpython", "/bin/python")
 NEVER = 2**62
 
 
@@ -31,7 +31,7 @@ def watch(library: Any) -> None:
     for line in Path("/proc/self/maps").read_text().splitlines():
         place, rights, *rest = line.split(maxsplit=5)
         path = rest[-1]
-        if "x" in rights and any(part in path for part in WATCHED):
+        if "x" in rights and any(part in path for part in TRACED):
             low, high = (int(end, 16) for end in place.split("-"))
             library.soak_watch(ctypes.c_size_t(low), ctypes.c_size_t(high))
 

@@ -100,17 +100,17 @@ def expected_failures(model: Any) -> dict[str, str]:
 
 def _reasons(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield checks that a setting cannot pass, with the reason."""
-    yield from _reasons_of_machines(model)
+    yield from _reasons_of_svms(model)
     yield from _reasons_of_trees(model)
     whole = [model, *filter(None, (getattr(model, "estimator", None),))]
     if any(map(_draws_rows, whole)):
         yield WEIGHTS, "rows are drawn or held out one by one: one of weight 2 is not two of them"
-    if any(isinstance(part, KERNEL_MACHINES) for part in whole):
+    if any(isinstance(part, KERNEL_SVMS) for part in whole):
         yield WEIGHTS, "gamma='scale' knows no weights, and solutions agree within tol, not 1e-7"
 
 
-def _reasons_of_machines(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    if isinstance(model, LINEAR_MACHINES):
+def _reasons_of_svms(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(model, LINEAR_SVMS):
         yield WEIGHTS, "solutions agree within tol, not 1e-7"
         if not model.fit_intercept:
             yield (
@@ -141,8 +141,8 @@ def _reasons_of_trees(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("check_fit2d_1sample",), "the message is about rows that no sample leaves out"
 
 
-KERNEL_MACHINES = (hr.SVC, hr.NuSVC, hr.SVR, hr.NuSVR, hr.OneClassSVM)
-LINEAR_MACHINES = (hr.LinearSVC, hr.LinearSVR)
+KERNEL_SVMS = (hr.SVC, hr.NuSVC, hr.SVR, hr.NuSVR, hr.OneClassSVM)
+LINEAR_SVMS = (hr.LinearSVC, hr.LinearSVR)
 FORESTS = (
     *(hr.RandomForestClassifier, hr.RandomForestRegressor, hr.ExtraTreesClassifier),
     *(hr.ExtraTreesRegressor, hr.BaggingClassifier, hr.BaggingRegressor),
@@ -179,7 +179,7 @@ def _draws_rows(model: Any) -> bool:
     return bool(draws or holds_out)
 
 
-def drawn(kind: type[Any], base: dict[str, Any], rng: random.Random) -> Any:
+def random_setting(kind: type[Any], base: dict[str, Any], rng: random.Random) -> Any:
     """Return an estimator of some other parameters than the defaults, which `fit` takes."""
     for _ in range(DRAWS):
         candidates = [p for p in kind._parameters if _choices(p)]
@@ -272,8 +272,8 @@ def failures_of(model: Any, every: int = 1) -> tuple[int, int, list[str]]:
                 if name in exempt:
                     excused += 1
                 else:
-                    told = " ".join(str(error).split())[:200]
-                    failures.append(f"{model!r}: {name}: {type(error).__name__}: {told}")
+                    message = " ".join(str(error).split())[:200]
+                    failures.append(f"{model!r}: {name}: {type(error).__name__}: {message}")
                 continue
         passed += 1
     return passed, excused, failures
@@ -290,7 +290,7 @@ def run(share: float) -> Outcome:
     for kind, base in kinds:
         for number in range(n_settings):
             rng = random.Random(f"{kind.__name__} {number}")
-            passed, excused, found = failures_of(drawn(kind, base, rng), every)
+            passed, excused, found = failures_of(random_setting(kind, base, rng), every)
             total += passed, excused
             failures += found
     seen = (

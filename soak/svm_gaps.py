@@ -1,4 +1,4 @@
-"""Duality gaps of support vector machines on hostile problems, computed again from the outside.
+"""Duality gaps of SVMs on difficult problems, recomputed by independent code.
 
 Rows from 2 to 60, duplicated and constant ones among them, columns and targets of sizes from 1e-8
 to 1e8, costs from 1e-6 to 1e8, weights. Primal and dual objectives follow from the fitted
@@ -26,13 +26,13 @@ PROBLEMS = 1000
 ROUNDING = 1e-13
 
 
-# Of a linear machine, whose dual is not published: what was found for it proves less than claimed.
+# A linear SVM, whose dual is not published: the bound found here is weaker than its own.
 UNPROVED = "unproved: "
 
 
 @dataclass(frozen=True)
 class Case:
-    """A machine, and what it is fitted to."""
+    """An SVM and its training set."""
 
     model: Any
     X: np.ndarray
@@ -50,16 +50,16 @@ class Case:
 
 
 def run(share: float) -> Outcome:
-    """Fit machines, and hold each one's claim to objectives that are computed here."""
+    """Fit SVMs, and compare their gaps with objectives that are computed here."""
     counts: Counter[str] = Counter()
     failures = []
     n_problems = max(20, round(share * PROBLEMS))
     for seed in range(n_problems):
         case = draw(seed)
-        verdict, complaint = judge(case)
-        counts[verdict] += 1
+        outcome, complaint = fit_and_check(case)
+        counts[outcome] += 1
         if complaint.startswith(UNPROVED):
-            counts[UNPROVED + verdict] += 1
+            counts[UNPROVED + outcome] += 1
         elif complaint:
             failures.append(f"problem {seed}: {case}: {complaint}")
     weaker = counts[UNPROVED + "within"]
@@ -72,8 +72,8 @@ def run(share: float) -> Outcome:
     return Outcome(seen, tuple(failures))
 
 
-def judge(case: Case) -> tuple[str, str]:
-    """Fit a machine; return what came of it and what is wrong with that, if anything."""
+def fit_and_check(case: Case) -> tuple[str, str]:
+    """Fit an SVM; return the kind of outcome, and what is wrong with it, if anything."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -85,7 +85,7 @@ def judge(case: Case) -> tuple[str, str]:
 
 
 def complaint_of(case: Case, *, warned: bool) -> str:
-    """Compare a fitted machine's claims with the bounds of its objective."""
+    """Compare the objective and gap of a fitted SVM with the bounds found here."""
     model = case.model
     weights = np.ones(len(case.X)) if case.weights is None else case.weights
     found = case.measure(model, case.X, case.y, weights)

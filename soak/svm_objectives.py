@@ -1,8 +1,8 @@
-"""Primal and dual objectives of fitted support vector machines, by their definitions.
+"""Primal and dual objectives of fitted SVMs, by their definitions.
 
-The dual of a kernel machine is that of its own coefficients. Linear machines publish none: theirs
-are found from the outside, as those that the margins allow and that come nearest to w. Any that are
-within their bounds prove what no machine can be below.
+The dual point of a kernel SVM is given by its coefficients. Linear SVMs publish none; for them, the
+feasible point closest to w that the margins allow is computed here. Every feasible point gives a
+lower bound on the objective.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from scipy.optimize import linprog, lsq_linear, nnls
 
 # Rows this near to an edge of the margin, by the largest score, may have any coefficient.
-# The part of ½‖w‖² below which the machine of one class takes an objective for 0.
+# The fraction of ½‖w‖² below which the one-class SVM treats an objective as 0.
 NOTHING = 1e-6
 NEAR = (1e-10, 1e-8, 1e-6, 1e-4)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a machine's objective is, and what none can be below."""
+    """The primal objective of an SVM, and a lower bound on the optimum."""
 
     primal: float
     dual: float
@@ -70,7 +70,7 @@ def svc(model: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Bounds
 
 
 def nu_svc(model: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> Bounds:
-    """½‖w‖² − ν ρ Σw + Σ w max(0, ρ − y f), f being ρ times the machine's."""
+    """½‖w‖² − ν ρ Σw + Σ w max(0, ρ − y f), where f is ρ times that of the SVM."""
     K, beta = _kernel(model, X), _coefficients(model, len(X))
     s = np.where(y == model.classes_[1], 1.0, -1.0)
     total = model.nu * weights.sum()
@@ -303,8 +303,8 @@ def _simplex_dual(
             block[m] = -C[i] * full[i]
             columns[: W.size, j] = block.reshape(-1)
             columns[W.size + int(np.searchsorted(tied, i)), j] = heavy
-        wanted = np.concatenate([rest.reshape(-1), np.full(len(tied), heavy)])
-        found, _ = nnls(columns, wanted, maxiter=30 * len(places))
+        target = np.concatenate([rest.reshape(-1), np.full(len(tied), heavy)])
+        found, _ = nnls(columns, target, maxiter=30 * len(places))
         for (i, m), value in zip(places, found, strict=True):
             shares[i, m] = value
         shares /= shares.sum(axis=1)[:, np.newaxis]

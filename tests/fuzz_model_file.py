@@ -66,12 +66,12 @@ from hedgerow._model_file import load
 from hedgerow._model_file.container import pack, unpack
 from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow._model_file.values import NotStored
-from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.search import NeighborsModel
 from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._svm.kernel.model import KernelModel
 from hedgerow._svm.linear.estimators import LinearModel
 from hedgerow._tree.structure import Ensemble
-from oracles import kernel_machines as oracle_of_kernels
+from oracles import kernel_svms as oracle_of_kernels
 from oracles import neighbors as oracle_of_neighbors
 from oracles import predict as oracle
 
@@ -145,7 +145,7 @@ def make_models():
         LinearSVC(loss="hinge").fit(frame[["a", "b", "c"]], np.array(["x", "y", "z"])[three]),
         LinearSVC(multi_class="crammer_singer").fit(numbers, three),
         LinearSVR(epsilon=0.1).fit(numbers, numbers[:, 0] - numbers[:, 1]),
-        *make_kernel_machines(numbers, frame, three),
+        *make_kernel_svms(numbers, frame, three),
         *make_composites(numbers, frame, three),
         GradientBoostingRegressor(budget="quick", learning_rate=0.3, max_bins=8, n_jobs=1).fit(
             numbers, numbers[:, 0]
@@ -190,7 +190,7 @@ def make_composites(numbers, frame, three):
     ]
 
 
-def make_kernel_machines(numbers, frame, three):
+def make_kernel_svms(numbers, frame, three):
     """Kernel machines of dense, sparse and given kernels, for classes, numbers and one class."""
     sparse = scipy.sparse.csr_array(np.where(np.abs(numbers) > 1, numbers, 0.0))
     with warnings.catch_warnings():

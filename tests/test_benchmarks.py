@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks import kernel_machines, measure
+from benchmarks import kernel_svms, measure
 from benchmarks.__main__ import chosen_cases, main, parse
 from benchmarks.boosters import BOOSTERS
 from benchmarks.breiman import (
@@ -39,9 +39,9 @@ from benchmarks.cases import (
 )
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
-from benchmarks.kernel_machines import KERNEL_CASES, run_kernel
+from benchmarks.kernel_svms import KERNEL_CASES, run_kernel
 from benchmarks.libraries import LIBRARIES, adapter
-from benchmarks.linear_machines import MACHINE_CASES, run_machine
+from benchmarks.linear_svms import LINEAR_CASES, run_linear
 from benchmarks.machine import ISA_LEVELS, isa_level
 from benchmarks.many_categories import CATEGORY_CASES, run_categories
 from benchmarks.measure import Entrant, alternating, available_cores, take_turns
@@ -121,7 +121,7 @@ def _in_this_process(request, monkeypatch):
     """Do the work here, and neither repeat it nor collect the garbage of all tests before it."""
     if "real_processes" not in request.fixturenames:
         monkeypatch.setattr(measure, "gc", SimpleNamespace(collect=lambda: None))
-        monkeypatch.setattr(kernel_machines, "TURN_SECONDS", 0.0)
+        monkeypatch.setattr(kernel_svms, "TURN_SECONDS", 0.0)
         for module in [name for name in sys.modules if name.startswith("benchmarks.")]:
             if hasattr(sys.modules[module], "Worker"):
                 monkeypatch.setattr(f"{module}.Worker", Here)
@@ -728,9 +728,9 @@ def test_a_real_case_without_its_folder_is_refused():
         main(["--cases", "adult", "--libraries", "scikit-learn"])
 
 
-@pytest.mark.parametrize("case", MACHINE_CASES[::3], ids=lambda case: case.name)
-def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case):
-    results = run_machine(case.made_quick(), case.libraries, print)
+@pytest.mark.parametrize("case", LINEAR_CASES[::3], ids=lambda case: case.name)
+def test_linear_svms_are_timed_and_reach_the_objective_of_scikit_learn(case):
+    results = run_linear(case.made_quick(), case.libraries, print)
     assert [result.library for result in results] == [HEDGEROW, "scikit-learn"]
     ours, theirs = results
     assert ours.error is theirs.error is None
@@ -739,7 +739,7 @@ def test_linear_machines_are_timed_and_reach_the_objective_of_scikit_learn(case)
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES[::3], ids=lambda case: case.name)
-def test_kernel_machines_are_timed_and_reach_the_dual_objective_of_scikit_learn(case):
+def test_kernel_svms_are_timed_and_reach_the_dual_objective_of_scikit_learn(case):
     ours, theirs = run_kernel(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
     assert ours.error is theirs.error is None
     assert ours.fit.best > 0

@@ -34,7 +34,7 @@ def test_the_column_of_queries_is_no_feature():
     few = {"n_estimators": 1, "min_samples_leaf": 1}
     model = hr.GradientBoostingRanker(**few).fit(frame, CLASSES * 10, group=[4] * 10)
     document, arrays = write_estimator(model)
-    with pytest.raises(ModelFileError, match="column of queries"):
+    with pytest.raises(ModelFileError, match="qid_column is also a feature"):
         read_estimator(
             document | {"parameters": document["parameters"] | {"qid_column": "b"}}, arrays
         )

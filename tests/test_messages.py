@@ -296,17 +296,17 @@ FIT = (
     (
         "stop without rows",
         lambda: regressor(early_stopping=True).fit(X[:3], T[:3]),
-        "early_stopping holds out.*Give an eval_set",
+        "early_stopping needs a holdout.*Pass an eval_set",
     ),
     (
         "no queries",
         lambda: hr.GradientBoostingRanker().fit(X, Y),
-        r"by qid \(an id for each row\), group",
+        r"one of qid \(an id for each row\), group",
     ),
     (
         "groups too few",
         lambda: hr.GradientBoostingRanker().fit(X, Y, group=[3, 4]),
-        "group adds up to 7 rows, but X has 40",
+        "group sums to 7 rows, but X has 40",
     ),
     ("init_model", lambda: classifier().fit(X, Y, init_model=X), "init_model=<ndarray of shape"),
 )
@@ -574,7 +574,7 @@ def test_models_of_folds(model, pattern):
 
 
 def test_a_scorer_that_needs_classes():
-    with pytest.raises(ValueError, match=r"scoring='roc_auc' does not suit this model"):
+    with pytest.raises(ValueError, match=r"scoring='roc_auc' cannot be used with this model"):
         hr.cross_validate(regressor(), X, T, scoring="roc_auc", cv=2)
 
 
@@ -631,7 +631,7 @@ ATTRIBUTES = (
     ("svc", "get_feature_importance", "permutation_importance"),
     ("classes", "best_iteration", "did you mean 'best_iteration_'"),
     ("classes", "evals_result", "did you mean 'evals_result_'"),
-    ("classes", "best_score_", "takes an eval_set, or early_stopping=True"),
+    ("classes", "best_score_", "pass an eval_set, or set early_stopping=True"),
     ("classes", "feature_name_", "did you mean 'feature_names_in_'"),
     ("classes", "plot_importance", "ImportanceDisplay"),
     ("classes", "plot_tree", "TreeDisplay"),

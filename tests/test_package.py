@@ -60,7 +60,7 @@ def test_names_that_are_not_there_are_an_error():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "best", "built", "level"),
+    ("override", "best", "built", "level"),
     [
         (None, "v4", ("v2", "v3", "v4"), "v4"),
         (None, "v3", ("v2", "v3", "v4"), "v3"),
@@ -68,13 +68,13 @@ def test_names_that_are_not_there_are_an_error():
         ("v2", "v4", ("v2", "v3", "v4"), "v2"),
     ],
 )
-def test_the_best_level_is_loaded_that_is_built_and_runs_here(wanted, best, built, level):
-    assert _native._choose_level(wanted, best, built) == level
+def test_the_best_level_is_loaded_that_is_built_and_runs_here(override, best, built, level):
+    assert _native._choose_level(override, best, built) == level
 
 
 @pytest.mark.skipif(_native.isa_level() == "plain", reason="levels are of x86-64")
 @pytest.mark.parametrize(
-    ("wanted", "best", "built", "message"),
+    ("override", "best", "built", "message"),
     [
         ("v9", "v4", ("v4",), "HEDGEROW_ISA='v9' is unknown; allowed: v2, v3, v4"),
         ("v4", "v3", ("v3", "v4"), "HEDGEROW_ISA='v4', but this processor only runs 'v3'"),
@@ -83,6 +83,6 @@ def test_the_best_level_is_loaded_that_is_built_and_runs_here(wanted, best, buil
         (None, "v3", (), "no kernels for this processor, which runs 'v3'; compiled: none"),
     ],
 )
-def test_a_level_that_cannot_be_loaded_is_an_import_error(wanted, best, built, message):
+def test_a_level_that_cannot_be_loaded_is_an_import_error(override, best, built, message):
     with pytest.raises(ImportError, match=re.escape(message)):
-        _native._choose_level(wanted, best, built)
+        _native._choose_level(override, best, built)

@@ -183,7 +183,7 @@ inline std::vector<Place> places_of(const Places& array, std::size_t n_features)
 inline std::size_t n_columns_of(std::span<const Place> places) {
   std::int32_t last = -1;
   for (const Place& place : places) last = std::max(last, place.column);
-  return static_cast<std::size_t>(last + 1);
+  return static_cast<std::size_t>(last) + 1;
 }
 
 inline BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,

@@ -1,4 +1,4 @@
-// Constraints as Python's GrowthParams holds them.
+// Constraints, read from the fields of Python's GrowthParams.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
@@ -11,7 +11,7 @@ namespace hedgerow::bind_constraints {
 
 namespace nb = nanobind;
 
-// The fields of GrowthParams that are taken from here.
+// The fields of GrowthParams that are constraints.
 inline constexpr const char* kConstraintNames[] = {"interaction_groups", "most_features_on_path",
                                                    "directions", "feature_weights"};
 

@@ -1,4 +1,4 @@
-// Bindings of what-if scores.
+// Bindings of partial dependence.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -24,7 +24,7 @@ using bind_predict::strided;
 using bind_predict::StridedMatrix;
 using bind_predict::Vector;
 
-// An ensemble's arrays, and what is asked of them.
+// The arrays of an ensemble, and the functions on them.
 struct BoundDependence {
   Vector<std::int32_t> feature;
   Vector<double> threshold;
@@ -74,6 +74,7 @@ struct BoundDependence {
       const std::vector<std::pair<Vector<std::int32_t>, Matrix<double>>>& place_and_values,
       nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean, int threads) const {
     std::vector<GridPoints> grids;
+    grids.reserve(place_and_values.size());
     for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
     GilReleased release;
     explain::scores_by_share(view(), share.data(), grids, mean.data(), threads);

@@ -1,4 +1,4 @@
-// How trees grow, filled from the fields of Python's GrowthParams by their names.
+// Growth parameters, read from the fields of Python's GrowthParams by name.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

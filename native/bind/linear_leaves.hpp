@@ -25,7 +25,7 @@ using bind_predict::Vector;
 
 using Bag = std::optional<Vector<std::uint32_t>>;
 
-// A tree as fit_slopes looks at it, and the arrays behind it.
+// The arrays of a tree that fit_slopes reads.
 struct BoundTree {
   Vector<std::int32_t> feature, left, right, category_set;
   Vector<std::int64_t> count;
@@ -88,7 +88,8 @@ void bind_tables_of(nb::module_& m) {
         return to_arrays(terms);
       },
       "tree"_a, "place"_a, "leaf"_a.noconvert(), "bag"_a.noconvert().none(), "table"_a.noconvert(),
-      "gradient"_a, "hessian"_a, "rules"_a, "threads"_a, "The same of gradients that are given.");
+      "gradient"_a, "hessian"_a, "rules"_a, "threads"_a,
+      "The same for gradients and hessians as numbers.");
   m.def(
       "add_linear_leaves",
       [](const BoundTerms& terms, Vector<std::uint16_t> leaf, Vector<double> value,

@@ -1,4 +1,4 @@
-// Bindings of what monotone constraints ask of a tree that is grown.
+// Bindings of monotonic constraints on grown trees.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

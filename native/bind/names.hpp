@@ -9,7 +9,7 @@
 
 namespace hedgerow {
 
-// The value of a name; `what` is what the names are of, for the message if there is none.
+// The value of a name; `what` names the option in the error message.
 template <class Value, std::size_t n>
 Value value_named(const Named<Value> (&names)[n], std::string_view name, const char* what) {
   for (const Named<Value>& one : names) {

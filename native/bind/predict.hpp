@@ -53,7 +53,7 @@ struct BoundTerms {
   }
 };
 
-// A predictor, and what is needed to check the arrays it is given.
+// A predictor, and what is needed to check its arguments.
 struct BoundPredictor {
   Predictor predictor;
   std::size_t n_features;

@@ -1,4 +1,4 @@
-// Bindings of Shapley values.
+// Bindings of SHAP values.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -25,7 +25,7 @@ using bind_predict::Vector;
 using Values = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Interactions = nb::ndarray<double, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 
-// An explainer, and what is needed to check the arrays it is given.
+// An explainer, and what is needed to check its arguments.
 struct BoundExplainer {
   ShapExplainer explainer;
   std::size_t n_features;

@@ -53,7 +53,7 @@ inline void bind(nb::module_& m) {
       },
       "distribution"_a, "scale"_a, "lower"_a, "upper"_a, "score"_a, "weight"_a.none(),
       "gradient"_a.noconvert(), "hessian"_a.noconvert(), "threads"_a,
-      "Writes gradients and hessians of failure times, given by logarithms of their bounds.");
+      "Writes gradients and hessians of failure times from the logarithms of their bounds.");
   m.def(
       "failure_losses",
       [](const std::string& distribution, double scale, Numbers lower, Numbers upper, Numbers score,

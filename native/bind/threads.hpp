@@ -1,4 +1,4 @@
-// Bindings of the thread team: interrupts, and what the tests need to see of it.
+// Bindings of the thread team: interrupts, and functions for tests.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -36,7 +36,8 @@ void bind_interrupt() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const hedgerow::Interrupted&) {
+    } catch (const hedgerow::Interrupted&) {  // NOLINT(bugprone-empty-catch)
+      // Python has its exception already: that of the signal handler.
     }
   });
 }

@@ -278,7 +278,7 @@ inline void bind_gradients(nb::module_& m) {
 }
 
 inline void bind_growers(nb::module_& m) {
-  m.attr("most_leaves") = kMostLeaves;
+  m.attr("most_leaves") = kMaxLeaves;
   bind_grower<ScalarGrower>(
       m, "ScalarGrower",
       [](ScalarGrower& grower, const GradientStore& gradients, int output,
@@ -319,7 +319,8 @@ inline void bind_losses(nb::module_& m) {
       "loss_names",
       [] {
         nb::list names;
-        for (const LossEntry& entry : loss_table()) names.append(nb::str(entry.name.data()));
+        for (const LossEntry& entry : loss_table())
+          names.append(nb::str(entry.name.data(), entry.name.size()));
         return nb::typed<nb::list, nb::str>(names);
       },
       "The names of the losses with native gradients.");

@@ -30,7 +30,7 @@ void append(CartTree& tree, const CartTree& from, std::size_t begin, std::size_t
     tree.category_set.push_back(-1);
     if (from.category_set[i] < 0) continue;
     tree.category_set.back() = static_cast<std::int32_t>(tree.category_bits.size() / 8);
-    const auto set = from.category_bits.begin() + 8 * from.category_set[i];
+    const auto set = from.category_bits.begin() + 8 * std::ptrdiff_t{from.category_set[i]};
     tree.category_bits.insert(tree.category_bits.end(), set, set + 8);
   }
 }

@@ -1,6 +1,5 @@
-// Uninitialised, cache-line aligned memory for plain values; large buffers ask for huge pages,
-// because rows are gathered from all over them and small pages would miss the address cache at
-// every row.
+// Uninitialised, cache-line aligned memory for plain values. Large buffers request huge pages,
+// because rows are gathered from random positions and small pages would miss the TLB at every row.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -41,7 +40,7 @@ class Buffer {
     void* memory = std::aligned_alloc(alignment, rounded);
     if (!memory) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
-    // What alignment adds is nobody's: the sanitizer would take it for ours.
+    // The padding for alignment is not part of the buffer, but the sanitizer would accept it.
     ASAN_POISON_MEMORY_REGION(static_cast<char*>(memory) + bytes, rounded - bytes);
 #endif
 #if defined(__linux__)

@@ -1,4 +1,4 @@
-// When to ask for pending signals, and on which thread.
+// When to check for pending signals, and on which thread.
 #include "core/interrupt.hpp"
 
 #include <chrono>
@@ -8,14 +8,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Asking takes Python's global lock, for which a busy Python thread makes us wait 5 ms.
+// A check acquires Python's global lock, for which a busy Python thread makes us wait 5 ms.
 constexpr std::chrono::milliseconds kInterval{50};
 
 bool (*signal_pending)() = nullptr;
 pthread_t main_thread;
-Clock::time_point next_question;  // read and written by the main thread only
-// Part of every thread's own memory from its start: a thread that had to allocate its copy when it
-// first looked at it would abort the process if there is no memory left.
+Clock::time_point next_check;  // read and written by the main thread only
+// Allocated with every thread at its start: a thread that allocated its copy at first use would
+// abort the process if there is no memory left.
 #if defined(__GLIBC__)
 [[gnu::tls_model("initial-exec")]]
 #endif
@@ -48,8 +48,8 @@ void check_interrupt() {
   }
   if (signal_pending == nullptr || !pthread_equal(pthread_self(), main_thread)) return;
   const auto now = Clock::now();
-  if (now < next_question) return;
-  next_question = now + kInterval;
+  if (now < next_check) return;
+  next_check = now + kInterval;
   if (signal_pending()) throw Interrupted();
 }
 

@@ -1,5 +1,6 @@
-// Interrupts: a kernel that may run for long calls check_interrupt() now and then, and Ctrl-C ends
-// it. Kernels know no Python: bind.cpp installs the function that asks whether a signal is pending.
+// Interrupts: long-running kernels call check_interrupt() regularly, so that Ctrl-C ends them.
+// Kernels do not depend on Python: bind/threads.hpp installs the function that checks for pending
+// signals.
 #pragma once
 #include <pthread.h>
 
@@ -8,7 +9,7 @@
 
 namespace hedgerow {
 
-// A signal handler raised; bind.cpp turns this into the exception that it raised.
+// A signal handler raised an exception; bind/threads.hpp passes that on.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
@@ -16,12 +17,12 @@ struct Interrupted : std::exception {
 // `pending` is called on `main_thread` only, the one thread that Python runs signal handlers on.
 void install_interrupt(bool (*pending)(), pthread_t main_thread);
 
-// Throws Interrupted if a signal is pending, or if the region that this thread works in has failed:
-// so that workers stop when the main thread is interrupted. Call it where throwing is safe and
-// about every millisecond: it costs a look at the clock, and asks at most every 50 ms.
+// Throws Interrupted if a signal is pending, or if the region that this thread works in has failed,
+// so that workers stop when the main thread is interrupted. Call it about every millisecond where
+// throwing is safe: it reads the clock, and checks for signals at most every 50 ms.
 void check_interrupt();
 
-// While it lives, check_interrupt() on this thread throws once `failed` is set. Of nested ones the
+// While it exists, check_interrupt() on this thread throws once `failed` is set. If nested, the
 // outermost counts.
 class GivesUpWith {
  public:

@@ -1,5 +1,5 @@
-// The thread team behind parallel_for. Each worker has a state of its own, and every handshake is
-// one atomic exchange on it:
+// The thread team behind parallel_for. Each worker has its own state, and every handshake is one
+// atomic exchange on it:
 //
 //     idle → asleep            nothing came while the worker was spinning
 //     idle, asleep → invited   the caller begins a region
@@ -50,7 +50,7 @@ enum State : int { kIdle, kAsleep, kInvited, kRunning, kStopped };
 
 // How floating-point operations round, and whether they flush subnormal numbers to zero. A thread
 // starts with its creator's mode, and any library may change it later: so each region hands its
-// caller's to the workers, lest a result depend on who computed it.
+// caller's to the workers, so that no result depends on the thread that computes it.
 #if defined(__x86_64__)
 using FloatMode = unsigned;
 FloatMode float_mode() { return _mm_getcsr(); }
@@ -101,7 +101,7 @@ void relax() {
 #endif
 }
 
-// Spins until `state` is no longer `from`; false if that was in vain.
+// Spins until `state` is no longer `from`; returns false if that takes too long.
 bool spin_while(const std::atomic<int>& state, int from) {
   const auto start = std::chrono::steady_clock::now();
   for (auto waited = start - start; waited < kPatience;
@@ -154,7 +154,7 @@ void* worker_main(void* slot) {
     std::this_thread::sleep_for(kLongestNap);
   }
   for (;;) {
-    // Whoever changes the state finds `asleep` there and knows that somebody must be woken.
+    // The thread that changes the state from `asleep` knows that the worker must be woken.
     int observed = kIdle;
     if (!spin_while(self.state, kIdle) && self.state.compare_exchange_strong(observed, kAsleep)) {
       self.state.wait(kAsleep);
@@ -244,8 +244,8 @@ void forget_workers() {
   team.is_busy.store(false);
 }
 
-// Ends the workers with the process (or when the module is unloaded), unless a thread that nobody
-// waited for is still inside a region: then they are left to die with it.
+// Ends the workers with the process (or when the module is unloaded), unless a daemon thread is
+// still inside a region: then they end with the process.
 struct Lifetime {
   Lifetime() {
     pthread_atfork(nullptr, nullptr, forget_workers);

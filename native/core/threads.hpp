@@ -1,9 +1,9 @@
 // The thread team: parallel_for(threads, count, task) runs task(i) for every i in [0, count).
 //
 // The process has one team. It starts with the first region that can use it, grows when more
-// threads are asked for, and sleeps between regions. It is our own, and not OpenMP, so that it
-// survives fork(), shares nothing with the runtimes of other libraries, and starts in a
-// microsecond.
+// threads are requested, and sleeps between regions. It is used instead of OpenMP because it
+// survives fork(), shares nothing with the runtimes of other libraries, and starts a region within
+// a microsecond.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -26,12 +26,12 @@ void run_region(int threads, std::size_t count, Call call, void* task);
 // number below `threads`, and no two threads of a region have the same. So working memory can be
 // allocated before the region, where a failure is an exception; memory that is `thread_local` is
 // allocated at first use, where the C library can only abort.
-// The first exception a task throws is rethrown here once every thread has stopped; the indices
-// not yet begun are abandoned.
+// The first exception that a task throws is rethrown once every thread has stopped; indices not yet
+// started are abandoned.
 //
 // Fewer threads take part when the system refuses to start them. A region that begins while the
-// team is taken, by another thread of the program or by an enclosing region, runs on its caller
-// alone: so regions may nest and callers may be many, and none ever waits for another.
+// team is busy, with another thread of the program or with an enclosing region, runs on its caller
+// alone: regions may be nested and have many callers, and none ever waits for another.
 template <class Task>
 void parallel_for(int threads, std::size_t count, Task&& task) {
   using T = std::remove_reference_t<Task>;

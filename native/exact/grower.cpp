@@ -1,8 +1,10 @@
-// How a tree is grown on sorted columns. A round of the loop splits some leaves (one, or a level):
-//   1. rows:     each leaf's rows are divided and renumbered, so that a node's rows are neighbours;
-//                its sums are taken, and its gradients become integers in units of its own;
-//   2. features: every feature divides its sorted lists likewise and scans the new leaves'.
-// Gains, weights and covers that are written down come from compensated sums of the rows.
+// Growing a tree on sorted columns. An iteration splits one leaf or a level:
+//   1. rows:     the rows of each leaf are divided and renumbered, so that a node's rows are
+//   contiguous;
+//                sums are computed, and gradients become integers in units of the node;
+//   2. features: every feature divides its sorted lists accordingly and scans those of the new
+//   leaves.
+// The recorded gains, weights and covers are computed from compensated sums of the rows.
 #include "exact/grower.hpp"
 
 #include <algorithm>
@@ -15,17 +17,18 @@
 #include "core/threads.hpp"
 #include "exact/scan.hpp"
 #include "shared/double_double.hpp"
-#include "shared/least_weight.hpp"
+#include "shared/min_child_weight.hpp"
 #include "shared/random.hpp"
 #include "tree/feature_sampling.hpp"
 
 namespace hedgerow::exact {
 namespace {
 
-// Values that make it worth to wake another thread (about 50 µs of work).
+// Values that justify waking another thread (about 50 µs of work).
 constexpr std::size_t kValuesPerThread = 20000;
 
-// A gain below this share of the node's score is rounding: about ten operations, half an ulp each.
+// A gain below this fraction of the node's score is rounding: about ten operations, half an ulp
+// each.
 constexpr double kRelativeNoise = 0x1p-49;
 
 struct Gradient {
@@ -38,15 +41,15 @@ struct MutableExactList {
 };
 
 struct ExactNode {
-  std::size_t begin = 0, end = 0;  // its rows, as numbered during growth
+  std::size_t begin = 0, end = 0;  // its rows, in the numbering of growth
   std::int64_t depth = 0;
   DoubleDouble G, H;
-  bool has_units = false;  // no, if sums of its gradients are more than a float64 holds
+  bool has_units = false;  // false if sums of its gradients overflow float64
   Units units;
-  Limits limits;       // of its weight, when its best split was looked for
+  Limits limits;       // of its weight, when its best split was searched
   double value = 0.0;  // its weight
   Candidate best;
-  double gain = 0.0;       // of the best candidate, as the scan sees it
+  double gain = 0.0;       // of the best candidate; first from the scan, then from compensated sums
   double threshold = 0.0;  // of a numeric split
   int parent = -1;
   int left = -1;  // child; the right one follows it
@@ -75,12 +78,11 @@ double written_gain(const GrowthParams& params, const ExactNode& node, const Exa
     return score_at(G, H + penalties.lambda, penalties.alpha, limited);
   };
   const double extra = node.best.extra_lambda > 0.0 ? units.cat_l2 : 0.0;
-  const DoubleDouble difference = accurate(left, extra, node.best.limits.left) +
-                                  accurate(right, extra, node.best.limits.right) -
-                                  accurate(node, 0.0, node.limits);
-  const double scale = units.score_scale();
-  const DoubleDouble gain(0.5 * scale * difference.high, 0.5 * scale * difference.low);
-  return static_cast<double>(gain - params.min_split_gain);
+  const DoubleDouble children =
+      accurate(left, extra, node.best.limits.left) + accurate(right, extra, node.best.limits.right);
+  const DoubleDouble parent = accurate(node, 0.0, node.limits);
+  return static_cast<double>(
+      split_gain(children, parent, params.min_split_gain, units.score_scale()));
 }
 
 // The power of two that brings a finite `sum` just below 2^61. Bounded, so that its square stays
@@ -91,8 +93,8 @@ double scale_for(double sum) {
   return std::ldexp(1.0, 61 - std::max(exponent, -400));
 }
 
-// Renumbers a list and divides it: numbers below `middle` are written from `to` on, in order, the
-// others from `to` + n_left on.
+// Renumbers and divides a list: numbers below `middle` are written to `to` in order, the others to
+// `to` + n_left.
 void divide(const ExactList& from, std::size_t n, const std::uint32_t* renumber,
             std::uint32_t middle, std::size_t n_left, MutableExactList to) {
   std::size_t left = 0, right = n_left;
@@ -107,10 +109,10 @@ void divide(const ExactList& from, std::size_t n, const std::uint32_t* renumber,
   }
 }
 
-// The number of a row that is not in the bag.
+// The number of a row outside the bag.
 constexpr std::uint32_t kOutside = 0xffffffffu;
 
-// Renumbers a list and leaves out the rows that have no number.
+// Renumbers a list and removes the rows outside the bag.
 void filter(const ExactList& from, std::size_t n, const std::uint32_t* renumber,
             MutableExactList to) {
   std::size_t n_kept = 0;
@@ -130,7 +132,7 @@ bool goes_left(const Candidate& split, std::size_t position, std::uint32_t rank)
 
 }  // namespace
 
-// Rows are numbered anew in each tree, so that a node's rows are neighbours.
+// Rows are renumbered in each tree, so that a node's rows are contiguous.
 struct Workspace {
   explicit Workspace(const PresortedTable& table) : table(table) {
     const std::size_t n = table.n_rows;
@@ -150,7 +152,7 @@ struct Workspace {
   std::vector<std::uint32_t> row_of, row_of_copy;   // number → row of the table
   std::vector<ExactSum> sums;                       // gradients in the units of their node
   std::vector<std::uint32_t> renumber;              // old number → new
-  std::vector<std::vector<std::uint32_t>> copies;   // of lists, one for each task at work
+  std::vector<std::vector<std::uint32_t>> copies;   // of lists, one per active task
   std::mutex copies_mutex;
 
   ExactList sorted(int feature) const {
@@ -176,7 +178,7 @@ struct Workspace {
 
 namespace {
 
-// One tree while it grows.
+// A tree during growth.
 class ExactGrowth {
  public:
   ExactGrowth(Workspace& work, const TreePlan& plan, int threads)
@@ -185,13 +187,12 @@ class ExactGrowth {
         constraints_(plan.constraints),
         tree_id_(plan.tree_id),
         features_(plan.features.begin(), plan.features.end()),
-        threads_(threads),
-        least_(static_cast<std::size_t>(plan.params.fewest_rows())) {
+        threads_(threads) {
     std::erase_if(features_, [&](int f) { return constraints_.weight(f) == 0.0; });
   }
 
   void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
-  // Splits a leaf, or a level; false when there is nothing left to split.
+  // Splits a leaf or a level; returns false if nothing is left to split.
   bool step();
   ExactTree finish();
 
@@ -235,11 +236,10 @@ class ExactGrowth {
   std::uint64_t tree_id_;
   std::vector<std::int32_t> features_;
   int threads_;
-  std::size_t least_;
   bool bagged_ = false;
   std::vector<ExactNode> nodes_;
-  std::vector<int> open_;    // leaves worth splitting: a heap if leafwise, else in order
-  MonotoneLeaves monotone_;  // the leaves, if their values must be
+  std::vector<int> open_;    // leaves with a split: a heap if leaf-wise, else in order
+  MonotoneLeaves monotone_;  // used with monotonic constraints
   std::int64_t n_leaves_ = 1;
 };
 
@@ -264,7 +264,7 @@ void ExactGrowth::start(const double* g, const double* h, std::span<const std::u
   if (may_split(root)) scan({}, {0});
 }
 
-// Sums of a node's rows, and its gradients as integers.
+// Computes the sums of a node and its gradients as integers.
 void ExactGrowth::measure(ExactNode& node) {
   CompensatedSum G, H;
   double size_g = 0.0, size_h = 0.0;
@@ -286,13 +286,14 @@ void ExactGrowth::set_units(ExactNode& node, double size_g, double size_h) {
   if (!node.has_units) return;
   Units& units = node.units;
   units.g_scale = scale_for(size_g);
-  // λ counts as well, so that products of two denominators stay finite.
+  // λ is included, so that products of two denominators stay finite.
   units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
   units.penalties = {params_.reg_lambda * units.h_scale, params_.reg_alpha * units.g_scale,
                      params_.max_delta_step * units.weight_scale()};
-  // Steps are so fine here that one for each of the node's rows, not only the child's, is nothing.
-  const double least = least_steps(params_.min_child_weight, 1.0 / units.h_scale);
-  units.min_h = std::max(least - static_cast<double>(node.size()), least > 0.0 ? 1.0 : 0.0);
+  // Steps are so small here that one for each row of the node, not only of the child, is
+  // negligible.
+  const double min_steps = min_steps_of_child(params_.min_child_weight, 1.0 / units.h_scale);
+  units.min_h = std::max(min_steps - static_cast<double>(node.size()), min_steps > 0.0 ? 1.0 : 0.0);
   units.cat_smooth = params_.cat_smooth * units.h_scale;
   units.cat_l2 = params_.cat_l2 * units.h_scale;
   units.min_category_h = params_.min_category_weight * units.h_scale;
@@ -307,15 +308,14 @@ void ExactGrowth::set_units(ExactNode& node, double size_g, double size_h) {
   set_floor(units, units.node_score);
 }
 
-// What candidates must exceed: the score of the node, a sum of numbers of this size, and γ.
+// Sets what candidates must exceed: the score of the node, whose terms have this magnitude, and γ.
 void ExactGrowth::set_floor(Units& units, double size) const {
   const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
   units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
 }
 
 bool ExactGrowth::may_split(const ExactNode& node) const {
-  const bool within = params_.max_depth == 0 || node.depth < params_.max_depth;
-  return within && node.size() >= 2 * least_ && node.has_units;
+  return node.has_units && params_.may_split(static_cast<std::int64_t>(node.size()), node.depth);
 }
 
 bool ExactGrowth::step() {
@@ -342,8 +342,8 @@ bool ExactGrowth::step() {
   return true;
 }
 
-// Leafwise the leaf that gains most, levelwise all that a level has, as far as max_leaves allows;
-// but one at a time if splits change the limits of other leaves.
+// Leaf-wise: the leaf with the largest gain. Level-wise: all leaves of a level, as far as
+// max_leaves permits. One leaf at a time if splits change the limits of other leaves.
 std::vector<int> ExactGrowth::next_batch() {
   if (full() || open_.empty()) return {};
   if (is_monotone()) {
@@ -388,8 +388,8 @@ ExactList ExactGrowth::list_of(int node, int feature) const {
   return {list.rows, list.ranks};
 }
 
-// Writes the new numbers of a node's rows, those of the left child first, in their old order.
-// Returns how many go left.
+// Writes the new numbers of a node's rows, those of the left child first, otherwise in their old
+// order. Returns the number of rows that go left.
 std::size_t ExactGrowth::number_rows(int parent) {
   const ExactNode& node = nodes_[parent];
   const ExactList list = list_of(parent, node.best.feature);
@@ -408,8 +408,8 @@ std::size_t ExactGrowth::number_rows(int parent) {
   return n_left;
 }
 
-// What a numeric cut needs to be written down: the threshold, and where missing values go that the
-// node has not seen, which is to the larger child.
+// Sets the threshold of a numeric split and, if the node has no missing values, sends them to the
+// larger child.
 void ExactGrowth::fix_threshold(int parent) {
   ExactNode& node = nodes_[parent];
   if (node.best.categorical) return;
@@ -461,8 +461,8 @@ void ExactGrowth::divide_list(int parent, int feature, std::vector<std::uint32_t
          to);
 }
 
-// Brings the lists up to date with the splits just made, finds the best split of each new leaf and
-// opens those that gain.
+// Updates the lists after splits, finds the best split of each new leaf and opens those with a
+// positive gain.
 void ExactGrowth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
   if (leaves.empty()) return;
   std::vector<std::vector<std::uint8_t>> allowed;
@@ -505,15 +505,15 @@ double ExactGrowth::gain_of(const ExactNode& leaf, const Candidate& candidate) c
   return split_gain(candidate.total, units.node_score, params_.min_split_gain, units.score_scale());
 }
 
-// What the candidates of a leaf compete by. Where all weights are 1 that is the total, for two of
-// them may round to the same gain.
+// The criterion by which the candidates of a leaf are compared. If all weights are 1 it is the
+// total, because two candidates may round to the same gain.
 double ExactGrowth::weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
   if (constraints_.feature_weights.empty()) return candidate.total;
   return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
 }
 
 void ExactGrowth::bring_up_to_date(const std::vector<int>& parents, int feature) {
-  if (parents.empty()) {  // the root: its list is the table's, or what the bag leaves of it
+  if (parents.empty()) {  // the root: its list is the table's, restricted to the bag
     if (!bagged_) return;
     const std::uint32_t* renumber = work_.renumber.data();
     return filter(work_.sorted(feature), work_.table.n_rows, renumber, work_.list(feature, 0));
@@ -548,8 +548,8 @@ std::vector<int> ExactGrowth::features_above(int node) const {
   return tested;
 }
 
-// Flags by feature: what the level drew, of that what interactions allow, and of that what the node
-// drew. The same draws as the histogram engine's.
+// Flags by feature: the feature sample of the level, restricted to what interactions allow, and
+// sampled again for the node. The same samples as in the histogram engines.
 std::vector<std::uint8_t> ExactGrowth::allowed_features(int node) const {
   const std::uint64_t tree = mix_u64(tree_id_);
   const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
@@ -564,8 +564,8 @@ std::vector<std::uint8_t> ExactGrowth::allowed_features(int node) const {
   return allowed;
 }
 
-// Gives the children of a split values that are monotone with those of all other leaves. Those
-// whose limits this changes are closed, and added to `leaves`.
+// Sets values of the children that are monotone with those of all other leaves. Leaves whose limits
+// change are removed from the open ones and appended to `leaves`.
 void ExactGrowth::limit_children(int parent, std::vector<int>& leaves) {
   const ExactNode& node = nodes_[parent];
   ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
@@ -585,7 +585,7 @@ void ExactGrowth::limit_children(int parent, std::vector<int>& leaves) {
   }
 }
 
-// A leaf's own score within its present limits.
+// Computes a leaf's score within its current limits.
 void ExactGrowth::limit_score(int leaf) {
   ExactNode& node = nodes_[leaf];
   Units& units = node.units;
@@ -598,7 +598,7 @@ void ExactGrowth::limit_score(int leaf) {
   set_floor(units, -score_at(std::fabs(G), d, alpha, std::fabs(w)));
 }
 
-// Once no leaf will be split any more, their values are the best that are monotone together.
+// After growth, the values of all leaves are jointly optimal among monotone ones.
 void ExactGrowth::choose_values() {
   std::vector<int> leaves;
   std::vector<double> target, weights;
@@ -612,7 +612,7 @@ void ExactGrowth::choose_values() {
   for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
 }
 
-// Lets all leaves take the step that is best for them together, where their own leave one.
+// Moves all leaves by the common step that remains after their individual steps.
 void ExactGrowth::apply_common_step() {
   if (!params_.has_common_step()) return;
   CommonStep common(params_.leaf, params_.learning_rate);

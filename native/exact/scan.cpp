@@ -1,5 +1,6 @@
 // The scan. Numeric features: running sums are collected where the value changes, a chunk at a
-// time, and scored eight at a time. Categorical features: the few candidates are scored one by one.
+// time, and evaluated eight at a time. Categorical features: the few candidates are evaluated one
+// by one.
 #include "exact/scan.hpp"
 
 #include <algorithm>
@@ -33,8 +34,8 @@ struct Sides {
   Real G_left, H_left, G_right, H_right;
 };
 
-// The sum of both sides' scores, by what a candidate's number in its chunk and its position do to
-// it.
+// The sum of the scores of both sides, as a function of a candidate's index in its chunk, its
+// position and its sums.
 //
 // The plain form T(G)²/(H + λ) of both sides over their common denominator: one division, not two.
 // Both denominators are positive.
@@ -64,12 +65,13 @@ struct GeneralTotal {
   }
 };
 
-// Within limits, and in the order that the feature demands, if numbers lie on both sides.
+// Within limits, and ordered as the monotonic constraint demands if there are numbers on both
+// sides.
 struct LimitedTotal {
   const Units& units;
   const SplitLimits& limits;
   int order;  // 1 if the left weight may not exceed the right one, −1 if the right the left
-  std::int64_t all_numbers;  // the position of the cut after all numbers
+  std::int64_t all_numbers;  // the position of the split after all numbers
 
   Double8 operator()(std::size_t i, Long8 position, const Sides<Double8>& s) const {
     Double8 w_left, w_right;
@@ -164,7 +166,7 @@ void Scanner::collect(const ExactList& list, std::int64_t begin, std::int64_t en
   }
 }
 
-// The limits of the children of cuts after these positions; from the cut at missing_left_from on
+// The limits of the children of splits after these positions; from position missing_left_from on
 // missing values go left.
 void Scanner::limit_splits(const ExactList& list, const std::int64_t* positions, std::size_t count,
                            std::int64_t missing_left_from, SplitLimits& limits) const {
@@ -181,14 +183,15 @@ Candidate Scanner::numeric(const ExactList& list) const {
       std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
   const std::int64_t missing = n_ - present;
   const BestTotals none = {Double8{} + units_.floor, Long8{} - 1};
-  Direction right = {{}, least_ - 1, n_ - least_ - 1, none};
+  Direction right = {{}, min_rows_ - 1, n_ - min_rows_ - 1, none};
   Direction left = {sum_of(list.rows + present, list.rows + n_),
-                    std::max<std::int64_t>(0, least_ - 1 - missing), present - least_ - 1, none};
-  // T(G)²/(H + λ) needs no care where no weight is shrunk or capped and no denominator is zero.
+                    std::max<std::int64_t>(0, min_rows_ - 1 - missing), present - min_rows_ - 1,
+                    none};
+  // The plain form suffices if no weight is shrunk or capped and no denominator is zero.
   const Penalties& penalties = units_.penalties;
   const bool plain =
       penalties.alpha == 0.0 && penalties.cap == 0.0 && penalties.lambda + units_.min_h > 0.0;
-  // Missing values that the node has not seen go with the larger child.
+  // If the node has no missing values, they go to the larger child.
   const std::int64_t half = (n_ + 1) / 2 - 1, from_none = missing > 0 ? n_ : half;
   const auto evaluate_chunk = [&](const Chunk& chunk, std::int64_t missing_left_from,
                                   Direction& direction) {
@@ -245,7 +248,7 @@ void add_category(Candidate& candidate, std::uint32_t bin) {
 void Scanner::keep_better(const Category& left, double extra_lambda, Candidate& tried,
                           Candidate& best) const {
   const Sides<double> s = sides(units_, left.sum);
-  if (left.count < least_ || n_ - left.count < least_) return;
+  if (left.count < min_rows_ || n_ - left.count < min_rows_) return;
   if (s.H_left < units_.min_h || s.H_right < units_.min_h) return;
   if (limited_.leaves) {
     tried.limits = limited_.leaves->limit_sets(limited_.node, feature_, tried.categories);

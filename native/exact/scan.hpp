@@ -1,6 +1,6 @@
-// Finding the best split of one node on one feature, from the feature's sorted list of the node's
-// rows. Sums are integers in units of the node, so the right side is exactly the node less the
-// left, and equal splits have equal scores whatever the order of the rows.
+// The best split of one node on one feature, from the feature's sorted list of the node's rows.
+// Sums are integers in units of the node, so the right side is exactly the node minus the left, and
+// equal splits have equal scores whatever the order of the rows.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace hedgerow::exact {
 
-// Of gradients and hessians.
+// A sum of gradients and hessians.
 struct ExactSum {
   std::int64_t g = 0, h = 0;
 
@@ -25,7 +25,7 @@ struct ExactSum {
   }
 };
 
-// A sorted list of (row, rank), of one feature in one node.
+// The sorted list of (row, rank) of one feature in one node.
 struct ExactList {
   const std::uint32_t* rows;
   const std::uint32_t* ranks;
@@ -34,9 +34,9 @@ struct ExactList {
 // The values behind a list of a numeric feature.
 struct Values {
   const RawColumn& column;
-  const std::uint32_t* row_of;  // from the numbers of rows in lists to rows of the table
+  const std::uint32_t* row_of;  // row number in lists → row of the table
 
-  // The middle between two rows' values, or the lower one if rounding leaves nothing in between.
+  // The midpoint of two rows' values, or the lower value if rounding leaves nothing in between.
   double middle(const std::uint32_t* rows) const {
     const double lower = column.number(row_of[rows[0]]), upper = column.number(row_of[rows[1]]);
     const double middle = lower / 2 + upper / 2;  // halved first: a sum may overflow
@@ -44,29 +44,29 @@ struct Values {
   }
 };
 
-// A split that was tried, the best so far.
+// A candidate split.
 struct Candidate {
   double total = 0.0;  // score of the left child plus that of the right, in the node's units
   int feature = -1;
-  std::size_t position = 0;  // numeric: the last of the feature's list that goes left
+  std::size_t position = 0;  // numeric: the last position of the list that goes left
   bool missing_left = false;
   bool categorical = false;
   double extra_lambda = 0.0;
   std::uint32_t categories[8] = {};
-  SideLimits limits;  // within which the children's weights stay
+  SideLimits limits;  // of the children's weights
 
   bool found() const { return feature >= 0; }
 };
 
-// One node's integers: real g times g_scale, real h times h_scale, powers of two such that no sum
-// overflows. The regularisation is converted instead of every sum.
+// The integer units of a node: g times g_scale and h times h_scale, powers of two such that no sum
+// overflows. Penalties are converted to these units instead of every sum to reals.
 struct Units {
   double g_scale = 1.0, h_scale = 1.0;
   ExactSum total;
   Penalties penalties;
   double min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0, min_category_h = 0.0;
   double node_score = 0.0;
-  double floor = 0.0;  // what a candidate's total must exceed
+  double floor = 0.0;  // that the total of a candidate must exceed
 
   double weight_scale() const { return g_scale / h_scale; }
   double score_scale() const { return h_scale / g_scale / g_scale; }
@@ -75,7 +75,7 @@ struct Units {
   }
 };
 
-// The score within limits, which are weights in the units of the loss.
+// The score within limits, which are weights in units of the loss.
 inline double limited_score(const Units& units, double G, double H, double extra_lambda,
                             const Limits& limits) {
   const Penalties penalties = units.with_lambda(extra_lambda);
@@ -87,7 +87,7 @@ inline double limited_score(const Units& units, double G, double H, double extra
 // Collected candidates; see exact/scan.cpp.
 struct Chunk;
 
-// Scans the lists of one node, whose rows' integers are sums[row].
+// Scans the lists of one node; sums[row] are the integers of its rows.
 class Scanner {
  public:
   Scanner(const GrowthParams& params, const Units& units, const ExactSum* sums, std::size_t n_rows,
@@ -96,7 +96,7 @@ class Scanner {
         units_(units),
         sums_(sums),
         n_(static_cast<std::int64_t>(n_rows)),
-        least_(params.fewest_rows()),
+        min_rows_(params.min_rows()),
         values_(values),
         feature_(feature),
         limited_(limited.matters(feature) ? limited : LimitedLeaf{}) {}
@@ -131,10 +131,10 @@ class Scanner {
   const Units& units_;
   const ExactSum* sums_;
   std::int64_t n_;
-  std::int64_t least_;
+  std::int64_t min_rows_;
   Values values_;
   int feature_;
-  LimitedLeaf limited_;  // none if the feature's children have no limits
+  LimitedLeaf limited_;  // empty if values along the feature have no limits
 };
 
 }  // namespace hedgerow::exact

@@ -14,7 +14,7 @@
 namespace hedgerow::explain {
 namespace {
 
-constexpr std::size_t kRowsAtATime = 512;      // whose scores at all points stay in the cache
+constexpr std::size_t kRowsAtATime = 512;      // their scores at all points stay in the cache
 constexpr std::size_t kSumsAtATime = 1 << 23;  // of trees, each by itself: 64 megabytes
 constexpr std::size_t kPointsBetweenChecks = 1 << 16;  // whether to stop
 
@@ -39,8 +39,7 @@ class PointSets {
     words_ = full_;
   }
 
-  // Replaces the set on top by its points that go right at a node, and puts those that go left on
-  // top of it.
+  // Replaces the top set by its points that go right at a node, and pushes those that go left.
   void part(const predict::TreeArrays& tree, std::size_t node, const GridPoints& grid) {
     const std::size_t top = words_.size() - n_words_;
     words_.resize(words_.size() + n_words_, 0);
@@ -51,7 +50,7 @@ class PointSets {
       words_[top + n_words_ + w] = left;
     }
   }
-  // Puts the set on top there once more.
+  // Duplicates the top set.
   void repeat() {
     const std::size_t top = words_.size() - n_words_;
     words_.resize(words_.size() + n_words_);
@@ -78,7 +77,7 @@ class PointSets {
   }
 
  private:
-  // Of up to 64 points from the first one on, a bit for each that goes left.
+  // A bit for each of up to 64 points from `first` on that goes left.
   static std::uint64_t that_go_left(const predict::TreeArrays& tree, std::size_t node,
                                     const GridPoints& grid, std::size_t first) {
     const std::size_t count = std::min<std::size_t>(grid.n_points - first, 64);
@@ -95,7 +94,7 @@ class PointSets {
   std::vector<std::uint32_t> every_, listed_;
 };
 
-// Rows that are followed down a tree: a stretch of row numbers.
+// Sets of rows that go down a tree: ranges of row numbers.
 template <class T>
 class RowParts {
  public:
@@ -115,8 +114,8 @@ class RowParts {
   std::span<const std::uint32_t> rows(const Part& part) const {
     return {number_.data() + part.begin, part.end - part.begin};
   }
-  // Puts the rows that go left in front; returns those parts.
-  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node, const Part& part) {
+  // Moves the rows that go left to the front; returns both parts.
+  std::array<Part, 2> divide(const predict::TreeArrays& tree, std::size_t node, const Part& part) {
     const auto feature = static_cast<std::size_t>(tree.feature[node]);
     std::size_t n_left = part.begin, n_right = 0;
     for (std::size_t i = part.begin; i < part.end; ++i) {
@@ -135,8 +134,8 @@ class RowParts {
   std::vector<std::uint32_t> number_, right_;
 };
 
-// A share of the training rows that is followed down a tree, to where no replaced feature is tested
-// any more: from there on all points go the same ways, and the mean is known.
+// Fractions of the training rows that go down a tree, to nodes below which no grid feature is
+// tested: there all points have the same mean, which is known.
 class TrainingParts {
  public:
   struct Part {
@@ -151,7 +150,7 @@ class TrainingParts {
         mean_(predict::node_means(tree, share)),
         tests_grid_(tree.n_nodes, false) {}
 
-  // Finds the nodes at or below which a feature of the grid is tested.
+  // Finds the nodes at or below which a grid feature is tested.
   void ask(const predict::TreeArrays& tree, const GridPoints& grid) {
     for (std::size_t node = tree.n_nodes; node-- > 0;)
       tests_grid_[node] =
@@ -163,7 +162,7 @@ class TrainingParts {
   Part all() const { return {1.0}; }
   bool ends(const predict::TreeArrays&, std::size_t node) const { return !tests_grid_[node]; }
   const double* mean(std::size_t node) const { return mean_.data() + node * n_values_; }
-  std::array<Part, 2> parted(const predict::TreeArrays& tree, std::size_t node,
+  std::array<Part, 2> divide(const predict::TreeArrays& tree, std::size_t node,
                              const Part& part) const {
     return {Part{part.share * share_[tree.left[node]]},
             Part{part.share * share_[tree.right[node]]}};
@@ -209,7 +208,7 @@ void follow(const predict::TreeArrays& tree, const GridPoints& grid, Parts& part
         pending.back() = {right, part};
         pending.push_back({left, part});
       } else {
-        const auto [to_left, to_right] = parts.parted(tree, node, part);
+        const auto [to_left, to_right] = parts.divide(tree, node, part);
         sets.repeat();
         pending.back() = {right, to_right};
         pending.push_back({left, to_left});
@@ -225,8 +224,8 @@ double weight_of(std::span<const std::uint32_t> rows, const double* weights) {
   return sum;
 }
 
-// Means of what trees add. Each tree's is found by itself, so that they add up in the order of the
-// trees; so many trees at a time as have room.
+// Means of the trees' contributions, computed separately and added in the order of the trees; as
+// many trees at a time as memory permits.
 class TreeMeans {
  public:
   TreeMeans(const predict::EnsembleArrays& ensemble, std::size_t n_points, double total_weight,
@@ -245,7 +244,7 @@ class TreeMeans {
     for (std::size_t point = 0; point < n_points_; ++point)
       std::copy(ensemble_.base_score.begin(), ensemble_.base_score.end(),
                 mean_ + point * n_outputs);
-    const std::size_t of_tree = n_points_ * n_values_;
+    const std::size_t of_tree = std::max<std::size_t>(n_points_ * n_values_, 1);
     const std::size_t at_a_time = std::max<std::size_t>(kSumsAtATime / of_tree, 1);
     for (std::size_t first = 0; first < n_trees; first += at_a_time) {
       const std::size_t count = std::min(at_a_time, n_trees - first);

@@ -1,8 +1,9 @@
-// What-if scores: rows whose values of one or a few features are replaced by those of grid points.
+// Partial dependence: scores of rows whose values of one or a few features are replaced by grid
+// points.
 //
-// Predicting every row at every point would follow each tree rows × points times. But points part
-// ways only where a replaced feature is tested, and rows only where another is: so rows go down a
-// tree together, with the set of points that are still with them, and every node is visited once.
+// Predicting every row at every point would walk down each tree rows × points times. But grid
+// points are separated only by nodes that test a grid feature, and rows only by the others: so sets
+// of rows and sets of points go down a tree together, and every node is visited once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace hedgerow::explain {
 // The values that some features take, one after another.
 struct GridPoints {
   std::span<const std::int32_t>
-      place;             // of each feature among the replaced ones, −1 for the others
-  const double* values;  // (points, replaced features)
+      place;             // of each feature among the grid features, −1 for the others
+  const double* values;  // (points, grid features)
   std::size_t n_points, n_replaced;
 
   bool replaces(std::int32_t feature) const {
@@ -39,9 +40,9 @@ template <class T>
 void scores_at_points(const predict::EnsembleArrays& ensemble, Strided<const T> rows,
                       std::size_t n_rows, const GridPoints& grid, double* scores, int threads);
 
-// As mean_scores, with the training rows that the trees remember: where another feature is tested,
-// as large a part goes either way as `share` says of the two children. Several grids, by
-// themselves, whose means follow each other: each is so little work that threads would not pay.
+// As mean_scores, over the training rows, of which the trees know only counts: at a node that tests
+// another feature, the fractions `share` go to the two children. Several independent grids, whose
+// means are concatenated: each alone is too little work for threads.
 void scores_by_share(const predict::EnsembleArrays& ensemble, const double* share,
                      std::span<const GridPoints> grids, double* mean, int threads);
 

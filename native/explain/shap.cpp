@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t kMaxChunkRows = 256;
 constexpr std::size_t kMaxChunkValues = 1 << 17;  // a megabyte
-// Numbers of edges that are kept at a time: those of all trees of a deep forest would take several
-// times the memory of the forest.
+// Numbers of edges that are stored at a time: those of all trees of a deep forest would take
+// several times its memory.
 constexpr std::size_t kMaxNumbers = 1 << 23;  // 64 megabytes
 
-// What an edge does to rows at the points of the quadrature: `n` numbers of each kind.
+// The effect of an edge at the points of the quadrature: `n` numbers of each kind.
 //
 // Going down it multiplies the product of all players on the way by its player's factor, f = z + t
 // (o − z), after dividing it by the factor that the same player had before. Going up, the sum S of
@@ -96,8 +96,8 @@ std::vector<Prepared> prepared_from(const ShapTrees& trees, std::size_t first, i
   return prepared;
 }
 
-// Takes blocks of rows through trees. What belongs to the way from the root to where the walk is
-// stands in slots, one for each depth.
+// Walks blocks of rows through trees. The state of the path from the root to the current node is
+// stored in slots, one for each depth.
 class BlockWalk {
  public:
   BlockWalk(const ShapTrees& trees, const std::vector<Prepared>& prepared) : trees_(trees) {
@@ -145,7 +145,7 @@ class BlockWalk {
     return &sum_[(slot * trees_.n_values + k) * n_points_];
   }
 
-  // Finds out which rows fit.
+  // Determines which rows fit.
   void turn(const ShapTree& tree, const ShapEdge& edge, const ShapColumns& columns,
             std::size_t first) {
     RowMasks& left = went_left_[edge.slot - 1];
@@ -169,7 +169,7 @@ class BlockWalk {
     }
   }
 
-  // Adds to the player, and hands the sum of the leaves below on to the parent.
+  // Adds to the player, and passes the sum of the leaves below on to the parent.
   template <bool is_leaf>
   void go_up(const ShapEdge& edge, const EdgeNumbers& numbers, std::size_t n_points, std::size_t k,
              double leaf_value, double* of_player) {
@@ -200,7 +200,7 @@ std::size_t chunk_rows(const ShapTrees& trees) {
   return std::clamp(rows, kRowLanes, kMaxChunkRows);
 }
 
-// Adds what trees give to a chunk of rows, whose values are (rows, players, outputs).
+// Adds the values of trees to a chunk of rows; values are (rows, players, outputs).
 template <class T>
 void add_trees(const ShapTrees& trees, const std::vector<Prepared>& prepared, Strided<const T> rows,
                std::size_t n_rows, double* values) {

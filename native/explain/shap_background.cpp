@@ -1,6 +1,6 @@
 // Shapley values against a background, leaf by leaf.
 //
-// Row x and row b of the background take part in a leaf only if each of its players fits in one of
+// Row x and row b of the background contribute at a leaf only if each of its players fits in one of
 // them. With A the players that fit in x alone and B those that fit in b alone, the game is "all of
 // A and none of B is known", whose values are
 //   v (|A| − 1)! |B|! / (|A| + |B|)!   for each of A,   −v |A|! (|B| − 1)! / (|A| + |B|)!   of B.
@@ -26,12 +26,12 @@ namespace hedgerow::explain {
 namespace {
 
 constexpr std::size_t kChunkRows = 1024;
-// What is kept at a time of how rows fit the leaves of a tree.
+// Memory for the patterns of rows at the leaves of a tree.
 constexpr std::size_t kGroupBytes = 1 << 26;
 
 using Word = std::uint64_t;
 
-// What a player has in a game of |A| = a and |B| = b, by a and b: 1 / (a · (a + b over a)).
+// The value of a player in a game with |A| = a and |B| = b: 1 / (a · (a + b over a)).
 class Weights {
  public:
   explicit Weights(std::size_t most) : width_(most + 1), in_(width_ * width_, 0.0) {
@@ -52,7 +52,7 @@ class Weights {
   std::vector<double> in_;
 };
 
-// A bit for each of so many members, in words.
+// The number of words with a bit for each member.
 std::size_t words_for(std::size_t n_members) { return (n_members + 63) / 64; }
 
 Word members_in_word(std::size_t n_members, std::size_t w) {
@@ -60,7 +60,7 @@ Word members_in_word(std::size_t n_members, std::size_t w) {
   return n_left >= 64 ? ~Word{0} : (Word{1} << n_left) - 1;
 }
 
-// Patterns of bits, each once, in the order in which they came.
+// Distinct patterns of bits, in the order of their first occurrence.
 class Patterns {
  public:
   void begin(std::size_t n_words, std::size_t at_most) {
@@ -93,7 +93,7 @@ class Patterns {
   std::vector<std::uint32_t> slots_;  // 1 + the pattern; 0: free
 };
 
-// Leaves of a tree that are served together, and the nodes on their ways.
+// Leaves of a tree that are processed together, and the nodes on their paths.
 struct LeafGroup {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   std::size_t begin, end;
@@ -117,13 +117,13 @@ struct LeafGroup {
   }
 };
 
-// How many leaves go together, so that ways and patterns of so many rows have room.
+// The number of leaves of a group, so that paths and patterns of this many rows fit into memory.
 std::size_t group_size(std::size_t n_rows, std::size_t most_members) {
   const std::size_t of_row = 2 + sizeof(Word) * (1 + words_for(most_members));
   return std::max<std::size_t>(kGroupBytes / (of_row * std::max(n_rows, kChunkRows)), 1);
 }
 
-// How rows go at the nodes of a group.
+// Which rows go left at the nodes of a group.
 class Ways {
  public:
   template <class T>
@@ -160,7 +160,7 @@ class Fits {
  public:
   explicit Fits(const Ways& of) : ways(of) {}
 
-  // Finds out which of a leaf's members fit in each row.
+  // Determines which of a leaf's members fit in each row.
   void mark(const ShapLeaves& leaves, const ShapLeaves::ShapLeaf& leaf) {
     n_words_ = words_for(leaf.member_end - leaf.member_begin);
     bits_.assign(n_words_ * ways.n_rows, ~Word{0});
@@ -177,7 +177,7 @@ class Fits {
       for (std::size_t i = 0; i < ways.n_rows; ++i) in_any[w] |= bits_[w * ways.n_rows + i];
   }
 
-  // Groups the rows that are marked alike.
+  // Groups the rows with the same pattern.
   void group() {
     patterns.begin(n_words_, ways.n_rows);
     place.resize(ways.n_rows);
@@ -199,8 +199,8 @@ class Fits {
   std::vector<Word> pattern_;
 };
 
-// The background's patterns at a leaf, and how much each counts. In a linear leaf, for each term
-// and value: the sum of the term over the rows that have the pattern.
+// The patterns of the background at a leaf, and their weights. In a linear leaf, for each term and
+// value: the sum of the term over the rows with the pattern.
 struct LeafBackground {
   std::vector<Word> in_any, patterns;
   std::vector<double> weight;
@@ -214,16 +214,16 @@ struct LeafBackground {
   }
 };
 
-// One game: who is taken to fit in one of the rows alone, whatever their patterns say.
+// One game: the member that is assumed to fit in one of the rows only, whatever the patterns are.
 struct Game {
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
   std::size_t only_in_x = kNobody, only_in_b = kNobody;
 };
 
-// What is added up of a leaf: the values of its members, or those of their pairs.
+// What is computed for a leaf: the values of its members, or those of pairs of members.
 enum class Of { members, pairs };
 
-// Where the pair of two members, the first of them later, stands among all pairs.
+// The index of a pair of members, the first of which is later, among all pairs.
 std::size_t pair_place(std::size_t later, std::size_t earlier) {
   return later * (later - 1) / 2 + earlier;
 }
@@ -334,7 +334,7 @@ class LeafGames {
   std::vector<std::size_t> known_members_, unknown_members_;
 };
 
-// What term t of a linear leaf adds to its value k for a row.
+// The contribution of term t of a linear leaf to its value k for a row.
 double term_value(const ShapTrees& trees, std::size_t t, std::size_t k, double x) {
   const ShapTrees::ShapSlopes& slopes = trees.slopes;
   if (!std::isfinite(x)) return 0.0;

@@ -11,18 +11,18 @@ namespace hedgerow::explain {
 
 namespace {
 
-// Where the pair of two players stands among all pairs.
+// The index of a pair of players among all pairs.
 std::size_t pair_place(std::size_t a, std::size_t b) {
   const auto [low, high] = std::minmax(a, b);
   return high * (high - 1) / 2 + low;
 }
 
-// Turns of leaves that are kept for all blocks of rows. Those of deep forests have several times
-// the memory of the forest, and are listed anew for each block: the pairs of deep leaves take far
-// longer.
+// Turns of leaves that are stored for all blocks of rows. Those of deep forests would take several
+// times the memory of the forest, and are listed again for each block, which costs little compared
+// with the pairs.
 constexpr std::size_t kMaxTurns = 1 << 21;
 
-// The leaves of trees, listed once if they are few.
+// The leaves of trees, listed once if that takes little memory.
 class Leaves {
  public:
   explicit Leaves(const ShapTrees& trees) : trees_(trees) {
@@ -47,7 +47,7 @@ class Leaves {
   std::vector<ShapLeaves> stored_;
 };
 
-// Pairs of a block of rows; the values of a leaf's pairs are added up in the order of trees.
+// The pairs of a block of rows; values are added up in the order of the trees.
 class BlockPairs {
  public:
   BlockPairs(const ShapTrees& trees, const std::vector<QuadratureRule>& rules)
@@ -156,7 +156,8 @@ std::vector<QuadratureRule> rules_of(const ShapTrees& trees) {
   return rules;
 }
 
-// Writes one row's table of one output; the diagonal is what pairs leave of a player's value.
+// Writes the table of one row and output; the diagonal is a player's value minus those of its
+// pairs.
 void write_row(const ShapTrees& trees, const BlockPairs& pairs, std::size_t i, std::size_t k,
                const double* values, double* interactions) {
   const std::size_t n_outputs = trees.n_outputs, n_used = trees.players.size();

@@ -9,7 +9,7 @@ namespace hedgerow::explain {
 
 namespace {
 
-// Numbers, from 0 on, for what some tree uses.
+// Numbers the features, or players, that some tree uses from 0.
 class Places {
  public:
   std::uint32_t of(std::int32_t used) {
@@ -25,7 +25,7 @@ class Places {
   std::vector<std::size_t> used_;
 };
 
-// Goes through a tree, left before right, and writes down the walk.
+// Traverses a tree, left before right, and records the walk.
 class TreeWalk {
  public:
   TreeWalk(const predict::TreeArrays& tree, const double* share,
@@ -125,7 +125,7 @@ void add_nodes(const ShapArrays& arrays, Places& features, ShapTrees& trees) {
     n_sets = std::max(n_sets, nodes.category_set[node] + 1);
   }
   trees.value.assign(nodes.value, nodes.value + nodes.n_nodes * nodes.n_values);
-  trees.category_bits.assign(nodes.category_bits, nodes.category_bits + 8 * n_sets);
+  trees.category_bits.assign(nodes.category_bits, nodes.category_bits + 8 * std::ptrdiff_t{n_sets});
 }
 
 // The player of each node of a tree, as a place.
@@ -223,7 +223,8 @@ ShapLeaves::ShapLeaves(const ShapTrees& trees, const ShapTree& tree) {
       members[leaf.member_begin + member].share = edge->share;
       turns.push_back({edge->parent, member, edge->is_right});
     }
-    for (std::size_t t : trees.slopes.of_node(tree.root + node)) of_leaf.of(trees.slopes.player[t]);
+    for (const std::size_t t : trees.slopes.of_node(tree.root + node))
+      of_leaf.of(trees.slopes.player[t]);
     of_leaf.end();
     leaf.member_end = members.size();
     leaf.turn_end = turns.size();

@@ -13,13 +13,13 @@ namespace hedgerow {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 4096;
-// Rows of one kind that are worked on together: what they need stays in the first-level cache.
+// Rows of one kind that are processed together: their data stay in the first-level cache.
 constexpr std::size_t kStrip = 128;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 constexpr double kInverseRootTwoPi = 0.39894228040143267794;
-// An interval as short as this, in z, is a density in its middle: the difference of probabilities
-// would have fewer digits left than that is off.
+// A shorter interval, in z, is treated as the density at its midpoint: that is more precise than
+// the difference of two probabilities.
 constexpr double kShort = 1e-4;
 
 // No branches here and below: loops over these functions are vectorised.
@@ -56,20 +56,20 @@ inline double mills_ratio(double x) {
   return ((sum[0] + u * sum[1]) + u2 * (sum[2] + u * sum[3])) / (1.0 + x);
 }
 
-// −log likelihood of a row, with its derivatives when z moves and by log σ; `off` is how far from
-// the middle of the distribution the row lies.
+// The −log likelihood of a row, with its derivatives with respect to z and log σ; `off` is the
+// distance of the row from the middle of the distribution.
 struct Row {
   double loss = 0.0, slope = 0.0, curve = 0.0, drift = 0.0, off = 0.0;
 };
 
-// What is known of an interval: −log of its probability, the densities at both ends as parts of
-// that, and the curvature.
+// An interval: −log of its probability, the densities at both ends divided by the probability, and
+// the curvature.
 struct Interval {
   double loss, of_low, of_high, curve;
 };
 
-// Each distribution says what a time adds that is known, that comes later than z, or earlier, or
-// lies between two of them. The hazard is density / P(Z > z).
+// Each distribution has functions for observed times, for times later or earlier than z, and for
+// intervals. The hazard is density / P(Z > z).
 struct Normal {
   static constexpr double kFarthest = kInfinity;
   static double surprise(double z) { return 0.5 * z * z + kHalfLogTwoPi; }
@@ -79,7 +79,7 @@ struct Normal {
     const double mills = mills_ratio(std::fabs(z));
     return z >= 0.0 ? log(mills) - surprise(z) : log1p(-density(z) * mills);
   }
-  static Row known(double z) { return {surprise(z), z, 1.0, 1.0 - z * z, std::fabs(z)}; }
+  static Row observed(double z) { return {surprise(z), z, 1.0, 1.0 - z * z, std::fabs(z)}; }
   static Row later(double z) {
     const double mills = mills_ratio(std::fabs(z)), f = density(z);
     const double hazard = z >= 0.0 ? 1.0 / mills : f / (1.0 - f * mills);
@@ -107,7 +107,7 @@ struct Normal {
 struct Logistic {
   static constexpr double kFarthest = kInfinity;
   static double log_survival(double z) { return -(std::max(z, 0.0) + log1p(exp(-std::fabs(z)))); }
-  static Row known(double z) {
+  static Row observed(double z) {
     const double e = exp(-std::fabs(z)), s = std::copysign((1.0 - e) / (1.0 + e), z);
     const double curve = 2.0 * e / ((1.0 + e) * (1.0 + e));
     return {std::fabs(z) + 2.0 * log1p(e), s, curve, 1.0 - z * s, std::fabs(z)};
@@ -138,7 +138,7 @@ struct Extreme {
   static constexpr double kOutOfSight = 60.0;
   static double exp_z(double z) { return exp(std::min(z, kFarthest)); }
   static double log_survival(double z) { return -exp_z(z); }
-  static Row known(double z) {
+  static Row observed(double z) {
     const double w = exp_z(z);
     return {w - z, w - 1.0, w, 1.0 - z * (w - 1.0), std::fabs(z)};
   }
@@ -188,7 +188,7 @@ Row earlier(double z) {
 // An interval of this width, all of which has the density of its middle.
 template <class Z>
 Row nearly_known(double middle, double width) {
-  Row row = Z::known(middle);
+  Row row = Z::observed(middle);
   row.loss -= log(width);
   return row;
 }
@@ -204,17 +204,17 @@ Row between(double low, double high) {
   return {interval.loss, of_low - of_high, std::max(0.0, interval.curve), drift, off};
 }
 
-// What a row has to tell of its time.
-enum Kind { kKnown, kNearlyKnown, kLater, kEarlier, kBetween, kKinds };
+// The kinds of observations.
+enum Kind { kObserved, kNearlyObserved, kLater, kEarlier, kBetween, kKinds };
 
-// Rows of one kind, with the arguments of its function and what becomes of them.
+// Rows of one kind, with the arguments and the results of its function.
 struct KindStrip {
   std::size_t count = 0;
   std::uint32_t row[kStrip];
   alignas(64) double z[kStrip], other[kStrip];
   alignas(64) double first[kStrip], second[kStrip];
 
-  // Flattened, for a loop with a call in it is not vectorised.
+  // Flattened, because a loop with a call is not vectorised.
   template <class RowOf, class Quantities>
   [[gnu::flatten]] void evaluate(const RowOf& row_of, const Quantities& quantities) {
     const std::size_t n = count;
@@ -226,7 +226,7 @@ struct KindStrip {
   }
 };
 
-// Where two numbers of each row are written, times its weight.
+// Where two numbers per row are written, times its weight.
 struct Output {
   double *first, *second;
   const double* weight = nullptr;  // null: all are 1
@@ -238,7 +238,7 @@ struct Output {
   }
 };
 
-// Sorts rows by their kinds, so that those of a kind are worked on together.
+// Sorts rows by kind, so that those of a kind are processed together.
 template <class Z, class Quantities>
 class Sorter {
  public:
@@ -266,10 +266,10 @@ void Sorter<Z, Quantities>::take(std::size_t i, double lower, double upper, doub
   const double low = (lower - score) / scale_, high = (upper - score) / scale_;
   // Of the bounds themselves: beside a large score nothing may be left of their difference.
   const double width = (upper - lower) / scale_;
-  if (lower == upper) return put(i, kKnown, low);
+  if (lower == upper) return put(i, kObserved, low);
   if (lower == -kInfinity && upper == kInfinity) return output_.write(i, 0.0, 0.0);
   if (lower == -kInfinity) return put(i, kEarlier, high);
-  if (width < kShort) return put(i, kNearlyKnown, low + 0.5 * width, width);
+  if (width < kShort) return put(i, kNearlyObserved, low + 0.5 * width, width);
   if (upper == kInfinity || low >= Z::kFarthest) return put(i, kLater, low);
   put(i, kBetween, low, high);
 }
@@ -296,9 +296,9 @@ void Sorter<Z, Quantities>::work_off(Kind kind) {
 template <class Z, class Quantities>
 void Sorter<Z, Quantities>::evaluate(Kind kind, KindStrip& strip) const {
   switch (kind) {
-    case kKnown:
-      return strip.evaluate([](double z, double) { return Z::known(z); }, quantities_);
-    case kNearlyKnown:
+    case kObserved:
+      return strip.evaluate([](double z, double) { return Z::observed(z); }, quantities_);
+    case kNearlyObserved:
       return strip.evaluate([](double z, double width) { return nearly_known<Z>(z, width); },
                             quantities_);
     case kLater:

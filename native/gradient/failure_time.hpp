@@ -1,6 +1,6 @@
-// Accelerated failure time: log T = s + σZ, of a T that is known exactly or to lie in an interval.
-// Likelihoods and their derivatives stay finite in the tails, where densities and probabilities
-// underflow: everything is a ratio of the two, or a logarithm.
+// Accelerated failure time models: log T = s + σZ, with T observed exactly or censored to an
+// interval. Likelihoods and their derivatives stay finite in the tails, where densities and
+// probabilities underflow: everything is computed as ratios or logarithms.
 #pragma once
 #include <cstddef>
 
@@ -19,20 +19,21 @@ inline constexpr Named<TimeDistribution> kTimeDistributions[] = {
     {"logistic", TimeDistribution::logistic},
     {"extreme", TimeDistribution::extreme}};
 
-// Logarithms of the times between which each row's T lies: equal if it is known, infinite where
-// there is no bound.
+// Logarithms of the bounds of each row's T: equal if it is observed, infinite where there is no
+// bound.
 struct LogTimes {
   const double *lower, *upper;
   std::size_t n;
 };
 
-// Writes the gradient of −log likelihood by the scores, and a hessian: the curvature, but never so
-// small that a row's own step would carry it across the middle of the distribution.
+// Writes the gradient of −log likelihood with respect to the scores, and a hessian: the curvature,
+// but never so small that a row's own Newton step crosses the middle of the distribution.
 void failure_gradients(TimeDistribution distribution, double scale, const LogTimes& times,
                        const double* score, const double* weight, double* g, double* h,
                        int threads);
 
-// Writes −log likelihood, of σZ = log T − s for what is known exactly, and its derivative by log σ.
+// Writes −log likelihood (of σZ = log T − s for observed T) and its derivative with respect to log
+// σ.
 void failure_losses(TimeDistribution distribution, double scale, const LogTimes& times,
                     const double* score, double* loss, double* drift, int threads);
 

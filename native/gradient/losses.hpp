@@ -1,5 +1,5 @@
-// Losses: one pass over the rows adds the last trees to the scores and takes the gradient and
-// hessian of the loss at the new ones.
+// Losses: one pass over the rows adds the last trees to the scores and computes gradients and
+// hessians of the loss at the new scores.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace hedgerow {
 
-// Scores of n rows and K outputs, output by output, and what is needed to bring them up to date.
+// Scores of n rows and K outputs, output by output, and what is needed to update them.
 struct Rows {
   double* scores;  // K × n
   const std::uint16_t*
@@ -23,7 +23,7 @@ struct Rows {
   const double* weight;       // n, or null for ones
   std::size_t n;
   int K;
-  bool one_tree = false;  // serves all outputs: leaf has n entries
+  bool one_tree = false;  // for all outputs: leaf has n entries
 };
 
 // A stretch of rows: the first and how many.
@@ -33,15 +33,15 @@ struct Strip {
 
 struct LossKind;
 
-// A loss of the tables in shared/loss_formulas.hpp. `differentiate` takes a block of rows of all
-// outputs.
+// A loss of the tables in shared/loss_formulas.hpp. `differentiate` processes a block of rows of
+// all outputs.
 struct LossEntry {
   std::string_view name;
   void (*differentiate)(const LossKind& kind, const Rows& rows, Strip block,
                         const RawGradients& raw, GradientSummary* summary);
 };
 
-// All of them, and the one of a name; throws std::invalid_argument if there is none.
+// All losses, and the loss of a name; throws std::invalid_argument if there is none.
 std::span<const LossEntry> loss_table();
 const LossEntry& loss_named(std::string_view name);
 

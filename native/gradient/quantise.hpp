@@ -1,5 +1,5 @@
-// Quantisation: the gradients of a training set as reals become integers, by the units and formulas
-// of shared/fixed_point.hpp.
+// Quantisation of the gradients of a training set, by the units and formulas of
+// shared/fixed_point.hpp.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace hedgerow {
 
-// Rows in a block: sums of reals are taken over blocks and added up block by block, so that they do
-// not depend on the number of threads.
+// Rows of a block: floating-point sums are taken over blocks and added up block by block, so that
+// they do not depend on the number of threads.
 inline constexpr std::size_t kRowBlock = 1024;
 
-// Gradients and hessians before quantisation, in the memory that the integers will take over: two
-// arrays of floats, or one of pairs of doubles. What is not in use is null.
+// Gradients and hessians before quantisation, in the memory that the integers reuse: two arrays of
+// floats, or one of pairs of doubles. What is not in use is null.
 struct WidePair {
   double g, h;
 };
@@ -28,7 +28,7 @@ struct RawGradients {
 // The summary of up to kRowBlock gradients and hessians.
 GradientSummary summarise(const double* g, const double* h, std::size_t n);
 
-// Takes over the gradients and hessians that a user's loss computed. A negative hessian counts as
+// Copies the gradients and hessians of a user-defined loss. Negative hessians become
 // zero.
 GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
                                const RawGradients& raw, int threads);

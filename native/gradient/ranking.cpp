@@ -14,21 +14,21 @@ namespace hedgerow {
 namespace {
 
 constexpr std::size_t kRowsPerChunk = 1024;
-// Rows that are compared with all others between two looks for an interrupt: some milliseconds in
-// a query of 100,000 rows.
+// Rows that are compared with all others between two checks for interrupts: some milliseconds in a
+// query of 100,000 rows.
 constexpr std::size_t kRowsPerLook = 16;
-// Sums over the rows of a query are of so many interleaved parts, however wide the vectors of the
-// instruction set are.
+// Sums over the rows of a query have this number of interleaved parts, whatever the width of the
+// instruction set's vectors.
 constexpr std::size_t kLanes = 8;
-// The loss of a pair is curved along s_i − s_j. Twice that, for each of both, is the least
-// curvature without a mixed term that is nowhere less, so that steps of whole leaves do not go too
-// far.
+// The loss of a pair depends on s_i − s_j. Twice its curvature for each of the two rows is the
+// smallest diagonal upper bound of the hessian, so that steps of whole leaves are not too
+// long.
 constexpr double kPairCurvature = 2.0;
-// Pairs that a metric weighs have no loss to stay above, and steps may be longer: between the bound
-// and 1, the curvature of a row that moves alone. Of 1, 1.25, 1.5 and 2, this one had the highest
-// NDCG on tables of 200, 400 and 2,000 queries together.
+// Pairs weighted by a metric have no underlying loss, and steps may be longer: between the bound
+// and 1, the curvature if one row moves alone. Among 1, 1.25, 1.5 and 2, this had the highest NDCG
+// on tables of 200, 400 and 2,000 queries together.
 constexpr double kWeighedCurvature = 1.5;
-// Differences of scores that are small beside it make no difference to a normalised pair.
+// Added to score differences when pairs are normalised.
 constexpr double kNearScores = 0.01;
 
 std::size_t padded(std::size_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
@@ -42,8 +42,8 @@ double lane_sum(const double* values, std::size_t begin, std::size_t end) {
   return std::accumulate(lanes, lanes + kLanes, 0.0);
 }
 
-// A query's rows in the order in which they are compared, padded to whole vectors. Swapping rows i
-// and j changes the metric by |gain_i − gain_j| · |before_i + after_j|, for i before j.
+// A query's rows in ranking order, padded to whole vectors. Swapping rows i and j, with i before j,
+// changes the metric by |gain_i − gain_j| · |before_i + after_j|.
 struct Ranked {
   std::vector<std::uint32_t> place;  // of the row in its query
   std::vector<double> score, gain, before, after;
@@ -61,7 +61,7 @@ struct Ranked {
   }
 };
 
-// One query, with the memory that all queries of a chunk share.
+// One query, with working memory that the queries of a chunk share.
 struct Query {
   const Queries& queries;
   const RankRule& rule;
@@ -98,7 +98,7 @@ void Query::differentiate(std::size_t number) {
   write(begin, count, queries.weight[number]);
 }
 
-// Brings the rows into the order of their scores, if that matters.
+// Sorts the rows by their scores, if the loss depends on the ranking.
 void Query::rank(std::size_t begin, std::size_t count) {
   const std::uint32_t* row = queries.row.data() + begin;
   if (rule.loss == RankLoss::ndcg || rule.loss == RankLoss::map) {
@@ -134,7 +134,7 @@ void Query::weigh_by_precision(std::size_t count) {
   }
 }
 
-// Compares row i with all that are ranked after it.
+// Compares row i with all rows ranked after it.
 template <bool by_gain, bool normalised>
 void Query::compare(std::size_t i, double scale, bool damps) {
   const std::size_t begin = (i + 1) / kLanes * kLanes, end = ranked.score.size();
@@ -171,7 +171,7 @@ void Query::compare_all(std::size_t count, double scale) {
   if (rule.loss == RankLoss::ndcg) weigh_by_ndcg(count);
   if (rule.loss == RankLoss::map) weigh_by_precision(count);
   const bool by_gain = rule.loss != RankLoss::pairwise;
-  // While all scores are equal there is no distance to divide by.
+  // If all scores are equal there is no distance to divide by.
   const bool damps = ranked.score[0] != ranked.score[count - 1];
   const std::size_t first = by_gain ? std::min(rule.truncation, count) : count;
   const auto compare_row = !by_gain         ? &Query::compare<false, false>

@@ -10,7 +10,7 @@
 namespace hedgerow {
 namespace {
 
-constexpr double kLargestPart = 2.0 / 3.0;  // of a one-sided draw
+constexpr double kLargestPart = 2.0 / 3.0;  // of a one-sided sample
 
 template <class Task>
 void for_each_block(std::size_t n, int threads, Task task) {
@@ -29,7 +29,7 @@ Pair read(const RawGradients& raw, std::size_t i) {
   return {raw.narrow_g[i], raw.narrow_h[i]};
 }
 
-// How much a row matters: the size of its gradients.
+// The magnitude of each row's gradients.
 std::vector<double> sizes(const GradientSampling& sampling,
                           const std::vector<RawGradients>& outputs, std::size_t n, int threads) {
   const bool counts_hessians = sampling.method == SamplingMethod::minimal_variance;
@@ -68,8 +68,8 @@ Probability one_sided(const std::vector<double>& size, double sample_size) {
   return {from, 0.0, (sample_size - above) / (static_cast<double>(size.size()) - above)};
 }
 
-// The slope at which Σ min(1, size × slope) is what is sample_size: rows in the order of their
-// size, and the first of them whose p is below 1.
+// The slope at which Σ min(1, size × slope) equals the sample size, found from the rows sorted by
+// size.
 Probability minimal_variance(const std::vector<double>& size, double sample_size) {
   std::vector<double> ranked(size);
   std::sort(ranked.begin(), ranked.end());
@@ -77,10 +77,11 @@ Probability minimal_variance(const std::vector<double>& size, double sample_size
   for (const double one : ranked) below += one;
   if (!(below > 0.0)) return {INFINITY, 0.0, sample_size / static_cast<double>(size.size())};
   double certain = 0.0;
-  for (std::size_t i = ranked.size(); i-- > 0 && certain < sample_size; ++certain) {
+  for (std::size_t i = ranked.size(); i-- > 0 && certain < sample_size;) {
     const double slope = (sample_size - certain) / below;
     if (ranked[i] * slope <= 1.0) return {INFINITY, slope, 0.0};
     below -= ranked[i];
+    certain += 1.0;
   }
   return {0.0, 0.0, 0.0};
 }

@@ -52,9 +52,8 @@ void GradientStore::quantise_all() {
   }
 }
 
-// Differentiates in the form of the last round, and if the gradients want the other one, once more:
-// what they become must not depend on the rounds before, or a fit that is resumed would go another
-// way.
+// Computes gradients in the format of the last round, and again if they need the other one: the
+// result must not depend on earlier rounds, or a resumed fit would differ.
 template <class Differentiate>
 SampledRows GradientStore::run(Differentiate differentiate, const std::optional<Draw>& draw) {
   differentiate();
@@ -71,6 +70,7 @@ SampledRows GradientStore::run(Differentiate differentiate, const std::optional<
   SampledRows sample;
   if (draw) {
     std::vector<RawGradients> outputs;
+    outputs.reserve(summary_.size());
     for (int k = 0; k < n_outputs(); ++k) outputs.push_back(raw(k));
     sample =
         sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);

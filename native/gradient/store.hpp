@@ -1,4 +1,4 @@
-// The gradients of a training set, from loss to integers. It is packed or wide as the data demand.
+// The gradients of a training set, from the loss to integers, packed or wide depending on the data.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace hedgerow {
 
-// Which rows a round draws by their gradients.
+// The gradient-based row sample of a round.
 struct Draw {
   GradientSampling sampling;
   std::uint64_t round;
@@ -23,13 +23,13 @@ struct Draw {
 
 class GradientStore {
  public:
-  // If `vector`, the outputs of a row are side by side, for trees that serve all of them.
+  // If `vector`, the outputs of a row are stored side by side, for trees of all outputs.
   GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false);
 
-  // Brings the scores up to date and takes the gradients of a built-in loss at them; if rows are to
-  // be drawn by them, returns those drawn.
+  // Updates the scores and computes the gradients of a built-in loss; with a draw, returns the rows
+  // of the sample.
   SampledRows differentiate(const LossKind& loss, Rows rows, const std::optional<Draw>& draw);
-  // Takes the gradients of a user's loss: g and h are n_outputs × n_rows.
+  // Takes the gradients of a user-defined loss: g and h are n_outputs × n_rows.
   SampledRows take(const double* g, const double* h, const std::optional<Draw>& draw);
 
   const Gradients& output(int k) const { return outputs_[static_cast<std::size_t>(k)]; }
@@ -50,7 +50,7 @@ class GradientStore {
   std::size_t n_;
   int threads_;
   bool vector_;
-  bool packed_;  // the form in use; that of the last round is tried first
+  bool packed_;  // the format in use; that of the last round is tried first
   Buffer<float> narrow_g_, narrow_h_;
   Buffer<WidePair> wide_;
   std::vector<GradientSummary> summary_;

@@ -1,5 +1,5 @@
 // Quantisation of all outputs at once: a tile of rows is quantised lane by lane, which compilers
-// vectorise, and then turned round.
+// vectorise, and then transposed.
 #include "gradient/vector_store.hpp"
 
 #include <cmath>
@@ -10,18 +10,18 @@
 namespace hedgerow {
 namespace {
 
-// Rows that are turned round at a time: with eight lanes, 16 KiB of wide words.
+// Rows that are transposed at a time: with eight lanes, 16 KiB of wide words.
 constexpr std::size_t kTile = 128;
 constexpr double kHalfWord = 0x1p31;
-// Steps that the mean gradient must have in half a word for each time that the largest exceeds it.
-// Packed rows of one output have 2^14 for the largest, which is at most 64 times the mean.
+// Minimum number of steps of the mean gradient in half a word, per ratio of the largest to the
+// mean. Packed rows of one output have 2^14 for the largest, which is at most 64 times the mean.
 constexpr double kStepsPerRatio = 4.0;
-// Where the largest exceeds the mean more often, few rows make up the sum and would set the steps
-// of all others. A class of one row in a thousand is just within it.
+// Above this ratio of the largest gradient to the mean, few rows would determine the steps of all
+// others. A class of one row in a thousand is just within it.
 constexpr double kLargestRatio = 1024.0;
 
-// What the sums over all rows may amount to, in steps: rounding adds up to a step a row, and some
-// parts in 2^24 of the whole.
+// The maximum of sums over all rows, in steps: rounding adds up to one step per row, and some parts
+// in 2^24 of the total.
 double room(std::size_t n, bool wide) {
   return (wide ? 0x1p62 : kHalfWord) * (1.0 - 0x1p-20) - 2.0 * static_cast<double>(n);
 }
@@ -65,7 +65,7 @@ Steps<kWide> to_steps(double x) {
   return static_cast<Steps<kWide>>(std::floor(x + 0.5));
 }
 
-// What has weight never vanishes: H stays positive wherever there are rows.
+// A positive h becomes at least one step: H is positive wherever there are rows with weight.
 template <bool kWide>
 Steps<kWide> to_positive_steps(double x) {
   const Steps<kWide> steps = to_steps<kWide>(x);

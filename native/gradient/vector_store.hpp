@@ -1,5 +1,5 @@
-// Gradients for trees whose leaves hold a number for each output: a row's are side by side, so that
-// one vector addition brings the sums of up to eight outputs up to date.
+// Gradients for trees with a value for each output: those of a row are side by side, so that one
+// vector addition updates the sums of up to eight outputs.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -15,13 +15,13 @@
 namespace hedgerow {
 
 inline constexpr int kPanelWidth = 8;  // lanes in a panel: of 8 bytes each, a cache line
-// Fewer rows than this are wide: the time is elsewhere, and precision is free.
+// Fewer rows are stored in wide form: time is spent elsewhere, and precision is free.
 inline constexpr std::size_t kOneWordFromRows = 4096;
 
-// Outputs are lanes. Lane 0 is none of them: it holds what a child must have enough of, the row's
-// weight (its mean hessian over the outputs) where the others have their gradient, and a count of
-// one where they have their hessian. OutputLanes come in panels of eight, the last of four if that
-// is enough; lanes that are left over hold zeros.
+// Outputs are lanes. Lane 0 is not an output: it holds what a child needs a minimum of, the row's
+// weight (its mean hessian over the outputs) in the place of the gradient, and a count of one in
+// the place of the hessian. Lanes come in panels of eight, the last of four if that is enough;
+// unused lanes are zero.
 struct OutputLanes {
   int n_outputs;
 
@@ -30,11 +30,11 @@ struct OutputLanes {
   int width(int panel) const { return std::min(kPanelWidth, count() - kPanelWidth * panel); }
 };
 
-// The rows of all outputs, quantised; and how their sums are read, which have the same form.
+// The quantised rows of all outputs, and how to read their sums, which have the same format.
 //
-// Few rows, or some that tower over the rest, are wide: a panel holds the g of its lanes, then the
-// h, in 64-bit words. Else g and h share a word, g above 32 bits of h. The units are such that no
-// sum over all rows overflows either half.
+// Wide format, for few rows or rows that dominate: a panel holds the g of its lanes, then the h, in
+// 64-bit words. Otherwise g and h share a word, g above 32 bits of h. Units are such that no sum
+// over all rows overflows either half.
 struct VectorGradients {
   OutputLanes lanes = {1};
   bool wide = false;
@@ -56,7 +56,7 @@ struct VectorGradients {
   }
   const std::uint64_t* rows(int panel) const { return words + n_rows * before(panel); }
 
-  // What words_per_row() words say of a lane: g, and in the place of hc, h.
+  // A lane of words_per_row() words: g, and h in the place of hc.
   GradientSum lane(const std::uint64_t* sums, int k) const {
     const int panel = k / kPanelWidth, place = k % kPanelWidth;
     const std::uint64_t* word = sums + before(panel) + place;

@@ -1,12 +1,24 @@
-// The seam between the two halves of growing a tree.
+// The interface between the two halves of growing a tree.
 //
-// TreeBuilder (hist/tree_builder.hpp) decides which leaf is split next, which number its children
-// get, which features they may use and when to stop. A GrowthEngine has the rows and their sums: it
+// TreeBuilder (hist/tree_builder.hpp) decides which leaf is split next, how nodes are numbered,
+// which features they may use and when to stop. A GrowthEngine owns the rows and their sums: it
 // builds histograms, finds the best split of a leaf and divides its rows. Neither knows how the
-// other does it, so an engine on another device, or on several machines, obeys the same rules.
+// other works, so an engine on a GPU, or distributed over machines, follows the same rules without
+// a copy of them.
 //
-// The engines here are those of hist/scalar_grower.cpp (trees of one output) and
-// hist/vector_grower.cpp (trees of all outputs).
+// What happens in which half:
+//   - leaf-wise or level-wise growth is the order of TreeBuilder's heap; engines do not know about
+//   it;
+//   - evaluating ahead: TreeBuilder passes the children of the next `leaves_ahead` open leaves to
+//   one
+//     call of `divide`, before it is certain that their parents will be split, and commits splits
+//     in heap order. An evaluation depends on its leaf alone, so the tree is the same for any
+//     number. An engine may process the leaves of a call together, which is what keeps a GPU or
+//     many threads busy in small leaves; the engines here process them one after another.
+//
+// A new engine implements GrowthEngine and is passed to TreeBuilder::grow, as ScalarGrower does it
+// (hist/scalar_grower.cpp, trees of one output) and VectorGrower (hist/vector_grower.cpp, trees of
+// all outputs).
 #pragma once
 #include <array>
 #include <cstddef>
@@ -27,15 +39,15 @@ struct AllowedFeatures {
   bool operator[](std::size_t feature) const { return flags.empty() || flags[feature]; }
 };
 
-// A leaf when its engine has made it.
+// A leaf that an engine has created.
 struct NewLeaf {
-  int id = -1;  // the engine's number of it; the tree's is the builder's
+  int id = -1;  // in the engine's numbering; nodes are numbered by the builder
   std::size_t count = 0;
-  double cover = 0.0;     // Σh; the mean of the outputs'
-  bool is_heavy = false;  // by min_child_weight it could be split
+  double cover = 0.0;     // Σh; for several outputs their mean
+  bool is_heavy = false;  // whether min_child_weight permits a split
 };
 
-// The sums of a leaf's gradients and hessians, of one output.
+// The sums of a leaf's gradients and hessians for one output.
 struct LeafSums {
   double G, H;
 };
@@ -44,53 +56,53 @@ struct LeafSums {
 struct LeafSearch {
   int leaf = -1;
   AllowedFeatures allowed = {};
-  LimitedLeaf limited = {};  // of a leaf whose children's values have limits
-  Split best = {};           // what the engine finds; none, if there is no split worth making
+  LimitedLeaf limited = {};  // if the values of the children have limits
+  Split best = {};           // the result; not found() if no split gains
 };
 
-// A leaf whose rows are divided by its split, and the searches of its children.
+// A leaf whose rows are to be divided, and the searches of its children.
 struct Division {
   int leaf = -1;
   Split split = {};
   std::array<LeafSearch, 2> children = {};  // left, right
-  std::array<bool, 2> is_searched = {};     // or the child will stay a leaf
+  std::array<bool, 2> is_searched = {};     // false: the child stays a leaf
 };
 
 class GrowthEngine {
  public:
   virtual ~GrowthEngine() = default;
 
-  // Values that a leaf has.
+  // The number of values of a leaf.
   virtual int n_values() const = 0;
-  // Whether searches heed `limited`, so that the values of a monotone tree are ordered throughout.
+  // Whether searches respect `limited`, so that values are monotone at every step of growth.
   virtual bool has_limits() const = 0;
 
-  // The features of the trees that follow.
+  // Sets the features that the following trees may use.
   virtual void set_features(const std::vector<int>& features) = 0;
-  // Begins a tree on some rows (increasing; none: all of them), and makes its root.
+  // Starts a tree on the rows in `bag` (increasing; empty: all rows) and creates its root.
   virtual NewLeaf plant_root(std::span<const std::uint32_t> bag) = 0;
   // Finds the best split of a leaf.
   virtual void search(LeafSearch& search) = 0;
-  // Makes the children that a split would give a leaf; what is said of them follows from sums.
+  // Creates the children of a leaf; their description follows from sums, before rows are divided.
   virtual std::array<NewLeaf, 2> make_children(int leaf, const Split& split) = 0;
-  // Divides the rows of leaves whose children are made, and searches the children. Several leaves
-  // come together if the builder evaluates ahead; no result depends on that.
+  // Divides the rows of leaves whose children exist, and searches the children. Called with several
+  // leaves if the builder evaluates ahead; no result may depend on that.
   virtual void divide(std::span<Division> divisions) = 0;
-  // A leaf that will not be split.
+  // Releases the memory of a leaf that will not be split.
   virtual void close(int leaf) = 0;
   virtual LeafSums sums(int leaf, int output) const = 0;
-  // Ends a tree: writes the leaf of every row of the table, in the bag or not. `leaves` are the
-  // engine's numbers in the order in which leaves are counted.
+  // Ends a tree: writes the leaf number of every row of the table, in the bag or not. `leaves` are
+  // the ids of the leaves in the order of their numbers.
   virtual void number_rows(const GrownTree& tree, std::span<const int> leaves,
                            std::uint16_t* leaf_of_row) = 0;
 };
 
-// What an engine may spend; no tree depends on it.
+// Resource limits of an engine; no tree depends on them.
 struct EngineLimits {
-  // Memory that histograms may take; beyond it the smallest open leaf gives its own up, and its
+  // Memory for histograms; beyond it the smallest open leaf loses its histogram, and those of its
   // children are built from their rows.
   std::size_t histogram_bytes = std::size_t{512} << 20;
-  // Open leaves whose children are evaluated together, the next to be split first.
+  // Number of open leaves, next in line first, whose children are evaluated in one call.
   int leaves_ahead = 1;
 };
 

@@ -5,7 +5,7 @@
 
 namespace hedgerow::hist {
 
-inline constexpr int kMostLeaves = 65535;  // leaf numbers of rows are 16 bits wide
+inline constexpr int kMaxLeaves = 65535;  // leaf numbers of rows are 16 bits wide
 
 struct GrownTree {
   std::vector<std::int32_t> feature, left, right, category_set;

@@ -1,6 +1,6 @@
-// Histograms, by three routes that give the same integers: packed rows as 64-bit words, added in
-// the cache and spilled into wide sums (many rows), packed rows widened one by one (few rows:
-// clearing and spilling would cost more than the rows), and wide rows added as they are.
+// Histograms, in three ways that give the same integers: packed rows as 64-bit words, accumulated
+// in the cache and spilled into wide sums (many rows); packed rows widened one by one (few rows,
+// where clearing and spilling would dominate); and wide rows.
 #include "hist/histogram.hpp"
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace {
 
 // Below this many rows a spill of 256 accumulators costs more than the wider additions it saves.
 constexpr std::size_t kFewRows = 1024;
-// Rows to fetch ahead: about the latency of main memory divided by the time a row takes.
+// Rows to prefetch: about the latency of main memory divided by the time per row.
 constexpr std::size_t kAhead = 20;
 
-// Rows whose bins stay in the second-level cache while the groups of a block take their turns.
+// Rows whose bins stay in the second-level cache while all groups of a block are processed.
 constexpr std::size_t kChunk = 4096;
 
 // Sums are added as unsigned numbers: hc uses all 64 bits, and a signed sum must not overflow.
@@ -42,7 +42,7 @@ struct Offsets {
   int operator[](int k) const { return kContiguous ? k : offset[k]; }
 };
 
-// Calls body(row, bins of the row) for i in [begin, end), fetching ahead where rows are gathered.
+// Calls body(row, bins of the row) for i in [begin, end), prefetching if rows are gathered.
 template <bool kGather, class Value, class Body>
 inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& cursor,
                                                         const Value* values, std::size_t begin,
@@ -72,8 +72,8 @@ inline __attribute__((always_inline)) void for_each_run(int n_codes, Body body) 
   body(last);
 }
 
-// Adds words to the wide sums (the first time: sets them) and clears them. Written with vectors,
-// because compilers store the pairs of g and hc one by one otherwise.
+// Adds words to the wide sums (or sets these, the first time) and clears the words. Written with
+// vectors, because compilers would store the pairs of g and hc one by one.
 template <bool kFirst>
 void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words,
            GradientSum* __restrict histogram) {
@@ -84,7 +84,7 @@ void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words
   for_each_run(n_codes, [&](int b) {
     auto& word = *reinterpret_cast<Long8*>(words + b);
     const Long8 g = word >> g_shift;
-    // h_mask cuts off what the arithmetic shift brings in.
+    // h_mask removes what the arithmetic shift brings in.
     const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
     auto* pairs = reinterpret_cast<ULong8*>(histogram + b);
     const ULong8 low = (ULong8)shuffle<0, 8, 1, 9, 2, 10, 3, 11>(g, hc);
@@ -99,7 +99,7 @@ void clear(int n_codes, GradientSum* histogram) {
   for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(GradientSum) * kRun); });
 }
 
-// A part of a row set: rows [begin, end), the first part if begin is 0.
+// A part of a row set: rows [begin, end); the first part has begin 0.
 struct RowPart {
   std::size_t begin, end;
 };

@@ -1,4 +1,4 @@
-// Memory for the histograms of leaves: as many as a budget holds, recycled.
+// Memory for the histograms of leaves within a budget, recycled.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace hedgerow::hist {
 
-// A leaf as the engines of this folder keep it.
+// What both engines of this folder store for a leaf.
 struct EngineLeaf {
   RowRange rows;
   int slot = -1;            // its histogram, −1 for none
-  bool is_waiting = false;  // it may be split later, and its histogram is not in use now
+  bool is_waiting = false;  // it may be split later, and its histogram is not in use
 };
 
 // Histograms of the same size.
 class HistogramPool {
  public:
-  // As many as `budget` bytes hold, and at least `fewest`.
+  // As many as fit into `budget` bytes, and at least `fewest`.
   HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest);
 
-  // −1 when the budget is spent.
+  // −1 if the budget is spent.
   int acquire();
   void release(int& slot);
   void release_all();
@@ -31,12 +31,12 @@ class HistogramPool {
   }
 
  private:
-  std::size_t bytes_, most_;  // of a histogram, histograms in the budget
+  std::size_t bytes_, most_;  // size of a histogram; number in the budget
   std::vector<Buffer<std::byte>> slots_;
   std::vector<int> free_;
 };
 
-// A free histogram; if the budget is spent, that of the smallest waiting leaf; −1 if none has one.
+// A free histogram; if the budget is spent, that of the smallest waiting leaf; −1 if there is none.
 template <class AnyLeaf>
 int take_slot(HistogramPool& pool, std::vector<AnyLeaf>& leaves) {
   const int slot = pool.acquire();

@@ -1,6 +1,6 @@
-// Partition in two passes: the first reads the split's column and leaves one bit a row, the second
-// moves row ids. Between them each chunk learns where its rows belong, so chunks run in parallel
-// and the order of rows, and with it every later sum and file, stays the same.
+// Partition in two passes: the first reads the split's column and writes one bit per row, the
+// second moves row ids. Counts between the passes tell each chunk where its rows belong, so that
+// chunks run in parallel and the order of rows does not depend on threads.
 #include "hist/partition.hpp"
 
 #include <bit>
@@ -12,7 +12,7 @@
 namespace hedgerow::hist {
 namespace {
 
-// What a split does with each of the 256 bins.
+// Whether each of the 256 bins goes left.
 struct GoesLeft {
   bool table[kBins];
 
@@ -46,8 +46,8 @@ struct ByteTest {
         limit(static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
 };
 
-// A gather reads four bytes for the one it is after. Taking them up to the bin in all columns but
-// the first, and from the bin in the first, never leaves the array, unless there is but one column.
+// A gather reads four bytes to get one. They end with the bin in all columns but the first, and
+// start with it in the first, so they never leave the array unless there is only one column.
 struct ByteGather {
   const std::uint8_t* base;
   unsigned shift;

@@ -1,4 +1,4 @@
-// Partition: the rows of a node divided into those that go left and those that go right, in order.
+// Partition: a node's rows are divided into left and right, keeping their order.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace hedgerow::hist {
 
-// Rows handled as one task: a multiple of 64, the rows of a word of `marks`.
+// Rows of a task: a multiple of 64, the rows of a word of `marks`.
 inline constexpr std::size_t kPartitionChunk = 8192;
 
 // First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns
@@ -16,7 +16,7 @@ inline constexpr std::size_t kPartitionChunk = 8192;
 std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks);
 
-// Second pass: writes the marked ones of rows [begin, end) to `left` and the others to `right`.
+// Second pass: writes the marked rows of [begin, end) to `left` and the others to `right`.
 void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::uint64_t* marks,
             std::uint32_t* left, std::uint32_t* right);
 

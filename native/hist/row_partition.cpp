@@ -71,8 +71,8 @@ void RowPartition::divide(const RowRange& leaf, const Split& split, std::size_t 
   });
 }
 
-// Notes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile: every
-// leaf has rows all over the table.
+// Writes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile:
+// every leaf has rows all over the table.
 void RowPartition::number_stretch(std::span<const RowRange> leaves, std::size_t begin,
                                   std::size_t end, std::uint16_t* leaf_of_row) const {
   for (std::size_t number = 0; number < leaves.size(); ++number) {
@@ -88,7 +88,7 @@ void RowPartition::number_stretch(std::span<const RowRange> leaves, std::size_t 
   }
 }
 
-// Rows that the tree was not trained on find their leaves by going down it.
+// Rows outside the bag find their leaves by walking down the tree.
 void RowPartition::number_rows_outside_bag(const GrownTree& tree,
                                            std::uint16_t* leaf_of_row) const {
   constexpr std::size_t kBlock = 8192;

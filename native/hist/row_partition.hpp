@@ -1,6 +1,6 @@
-// The rows of a tree's leaves. A leaf that is split leaves its rows, divided, in the other of two
-// buffers, so that rows stay in order and every leaf's are side by side. The leaf's own rows stay
-// where they were until a child of it is divided.
+// The rows of a tree's leaves. A split writes the divided rows of a leaf to the other of two
+// buffers, so that rows keep their order and those of a leaf are contiguous. The rows of the leaf
+// itself remain until one of its children is divided.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -26,13 +26,13 @@ class RowPartition {
  public:
   RowPartition(const BinnedView& bins, int threads);
 
-  // Begins a tree on some rows (increasing; none: all of them); where they are.
+  // Starts a tree on the rows in `bag` (increasing; empty: all rows); returns where they are.
   RowRange begin(std::span<const std::uint32_t> bag);
   RowSet rows(const RowRange& leaf) const;
   // Where the rows of a leaf's children will be.
   std::array<RowRange, 2> children(const RowRange& leaf, std::size_t n_left) const;
   void divide(const RowRange& leaf, const Split& split, std::size_t n_left);
-  // Writes the leaf of every row; `leaves` in the order in which they are counted.
+  // Writes the leaf number of every row; `leaves` are in the order of their numbers.
   void number_rows(const GrownTree& tree, std::span<const RowRange> leaves,
                    std::uint16_t* leaf_of_row) const;
 

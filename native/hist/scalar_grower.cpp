@@ -1,7 +1,7 @@
-// The engine for trees of one output. The smaller child's histogram is built from its rows and the
-// larger one's is what remains of the parent's. Building, subtracting and scanning happen in one
-// parallel region, a group of features at a time, so that a group's histograms are still in cache
-// when they are scanned.
+// The engine for trees of one output. The histogram of the smaller child is built from its rows,
+// that of the larger child by subtraction from the parent's. Building, subtracting and scanning
+// happen in one parallel region, a group of features at a time, so that the histograms of a group
+// are still in the cache when they are scanned.
 #include "hist/scalar_grower.hpp"
 
 #include <algorithm>
@@ -22,22 +22,22 @@ namespace hedgerow::hist {
 namespace {
 
 constexpr std::size_t kFewestSlots = 4;
-// Histogram updates that repay waking a thread, and what a scanned bin costs in updates.
+// Histogram updates that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
-// Smaller nodes, in rows a bin, do not keep their histogram: adding up their children's rows costs
-// less than a trip of all bins through the second-level cache.
+// Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
+// is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
-// A node with more rows is shared out among the threads by rows, so that each row is fetched once;
-// a smaller one by features, which leaves nothing to add up.
+// In nodes with more rows threads divide the rows, so that each row is read once; in smaller nodes
+// they divide the features, which leaves nothing to add up.
 constexpr std::size_t kRowsPerRun = 8192;
-// A thread's working memory, a slot of a region's.
+// Working memory of a thread.
 struct alignas(64) Scratch {
   Accumulators words;
-  // The histogram of a feature that shares its column, which has no missing values; a scan may read
-  // eight sums beyond its bins.
+  // The histogram of a bundled feature, which has no missing values; a scan may read eight entries
+  // beyond its bins.
   GradientSum feature[kBins + 8];
-  GradientSum group[kGroupWidth * kColumnStride];  // histograms of a group that need not be kept
+  GradientSum group[kGroupWidth * kColumnStride];  // histograms that are not kept
 };
 
 Buffer<Scratch> make_scratch(int threads) {
@@ -77,7 +77,7 @@ class ScalarEngine final : public GrowthEngine {
         constraints_(constraints),
         threads_(threads),
         rows_(bins_, threads),
-        columns_(bins_, static_cast<std::size_t>(params.fewest_rows())),
+        columns_(bins_, static_cast<std::size_t>(params.min_rows())),
         pool_(sizeof(GradientSum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
               limits.histogram_bytes, kFewestSlots),
         scratch_(make_scratch(threads)) {}
@@ -136,19 +136,19 @@ class ScalarEngine final : public GrowthEngine {
 
   // Of the tree being grown.
   Gradients gradients_;
-  std::vector<ScalarLeaf> leaves_;                    // by the engine's numbers
-  std::vector<ColumnGroup> groups_;                   // shared out among the threads
-  std::vector<ColumnGroup> wide_groups_;              // for threads that share the rows out
+  std::vector<ScalarLeaf> leaves_;                    // by id
+  std::vector<ColumnGroup> groups_;                   // for threads that divide the features
+  std::vector<ColumnGroup> wide_groups_;              // for threads that divide the rows
   std::vector<std::span<const ColumnGroup>> blocks_;  // the wide groups, block by block
   std::vector<Split> group_best_;
-  std::size_t keep_from_ = 0;  // rows of a node that keeps its histogram
+  std::size_t keep_from_ = 0;  // nodes with as many rows keep their histogram
 };
 
 NewLeaf ScalarEngine::describe(int leaf) const {
   const ScalarLeaf& made = leaves_[static_cast<std::size_t>(leaf)];
   const FixedPoint& fixed = gradients_.fixed;
   return {leaf, made.rows.count, fixed.h(made.sum),
-          Least(params_, fixed).fits_twice(fixed, made.sum)};
+          ChildMinimum(params_, fixed).fits_twice(fixed, made.sum)};
 }
 
 int ScalarEngine::team_for(std::size_t rows) const {
@@ -166,8 +166,8 @@ void ScalarEngine::set_features(const std::vector<int>& features) {
   keep_from_ = kKeepFromRows * columns_.mean_codes();
 }
 
-// Builds the histograms of a leaf. Threads divide the columns or, where there are many rows and
-// more threads than blocks of columns, the rows too.
+// Builds the histograms of a leaf. Threads divide the columns and, if there are many rows and more
+// threads than blocks of columns, the rows too.
 void ScalarEngine::build(const ScalarLeaf& leaf) {
   const RowSet rows = rows_.rows(leaf.rows);
   const int team = team_for(rows.count), leaf_slot = leaf.slot;
@@ -200,8 +200,9 @@ void ScalarEngine::build(const ScalarLeaf& leaf) {
   for (std::size_t run = 1; run < runs; ++run) pool_.release(part[run]);
 }
 
-// A feature's histogram in a node, taken out of its column's where it shares one: its bins follow
-// each other there, and all other rows of the node are in its bin of zeros. `room` is for that.
+// The histogram of a feature in a node. That of a bundled feature is extracted into `room`: its
+// bins are contiguous in the column's histogram, and all other rows of the node are in its zero
+// bin.
 FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const GradientSum& node,
                                                  GradientSum* column, GradientSum* room) const {
   const Place& place = bins_.places[feature];
@@ -209,7 +210,7 @@ FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const Grad
   const double weight = constraints_.weight(feature);
   if (!place.is_shared()) return {column, index, n_bins, bins_.is_categorical[feature], weight};
   GradientSum* sums = room;
-  std::fill_n(sums + n_bins, 8, GradientSum{0, 0});  // as far as a scan may read
+  std::fill_n(sums + n_bins, 8, GradientSum{0, 0});  // a scan may read this far
   GradientSum zeros = node;
   for (int bin = 0; bin < n_bins; ++bin) {
     if (bin == place.zero_bin) continue;
@@ -229,7 +230,7 @@ void ScalarEngine::offer_column(const SplitSearch& search, int column, GradientS
   }
 }
 
-// The same for the columns of a group, whose histograms stand side by side.
+// The same for the columns of a group, whose histograms are stored side by side.
 void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
                          const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
@@ -237,7 +238,7 @@ void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, Gr
   }
 }
 
-// And for what remains of a parent when a child is taken away.
+// The same for the difference between a parent and a child.
 void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& group,
                                  GradientSum* parent, const GradientSum* child,
                                  const AllowedFeatures& allowed, GradientSum* room,
@@ -253,7 +254,7 @@ void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& g
   }
 }
 
-// The best over the groups, whose results stand in group_best_[first], [first + 2], …
+// The best over the groups, whose results are group_best_[first], [first + 2], …
 Split ScalarEngine::best_of_groups(std::size_t first) const {
   Split best;
   for (std::size_t i = first; i < group_best_.size(); i += 2) {
@@ -278,7 +279,7 @@ void ScalarEngine::search(LeafSearch& search) {
   leaf.is_waiting = true;
 }
 
-// The sum over a leaf's rows: over all bins of any column.
+// The sum over a leaf's rows, which is the sum over the bins of any column.
 GradientSum ScalarEngine::sum_of_rows(const ScalarLeaf& leaf) const {
   const GradientSum* sums = histogram(leaf.slot);
   GradientSum sum = sums[kMissingBin];
@@ -319,8 +320,8 @@ void ScalarEngine::divide(std::span<Division> divisions) {
   }
 }
 
-// Evaluates two new leaves. The smaller one's histogram is built from its rows; the larger one's is
-// what remains of the parent's, if the parent kept it.
+// Evaluates two new leaves. The histogram of the smaller one is built from its rows, that of the
+// larger one by subtraction if the parent has kept its own.
 void ScalarEngine::evaluate_children(Division& division) {
   const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
   const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;

@@ -1,4 +1,4 @@
-// Trees of one output.
+// Trees of one output: ScalarEngine with a TreeBuilder.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,8 +23,8 @@ class ScalarGrower {
   ~ScalarGrower();
   ScalarGrower(ScalarGrower&&) noexcept;
 
-  // Grows a tree on the rows in `bag` (increasing; empty: on all rows). tree_id tells apart the
-  // random draws of different trees. leaf_of_row[i] becomes the leaf of row i, for every row of the
+  // Grows a tree on the rows in `bag` (increasing; empty: all rows). tree_id is the key of the
+  // tree's random numbers. leaf_of_row[i] becomes the leaf number of row i, for every row of the
   // table.
   GrownTree grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
                  std::uint64_t tree_id, std::uint16_t* leaf_of_row);

@@ -1,7 +1,7 @@
-// Split finding. The common case (no cap on leaf weights) runs eight bins at a time and divides
-// nothing: two cuts are compared as fractions (see shared/objective.hpp), by cross-multiplication.
-// All of it happens in the histogram's own integer units, so λ and the other limits are converted
-// once instead of every sum.
+// Split finding. The common case (no cap on leaf weights) processes eight bins at a time and
+// divides nothing: two candidates are compared as fractions (see shared/objective.hpp), by
+// cross-multiplication. Everything is in the histogram's integer units, so λ and the other limits
+// are converted once instead of every sum.
 #include "hist/split.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "core/compiler.hpp"
 #include "hist/histogram.hpp"
-#include "shared/least_weight.hpp"
+#include "shared/min_child_weight.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -26,7 +26,7 @@ typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 typedef Double8 Double8Array __attribute__((may_alias));
 
-// Nodes with fewer rows than this have mostly empty bins, which are squeezed out before the scan.
+// Nodes with fewer rows have mostly empty bins, which are removed before the scan.
 constexpr std::uint64_t kSparseRows = 160;
 // More than any Σh in units, and safe to double.
 constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
@@ -37,30 +37,31 @@ double limited_score(const Penalties& penalties, double G, double H, const Limit
                   limited_weight(G, d, penalties.alpha, limits.low, limits.high));
 }
 
-// What the scan of one feature needs to know of the node and of the features before.
+// What the scan of one feature needs: the node, and the best split so far.
 struct SplitContext {
   const GrowthParams& params;
   const FixedPoint& fixed;
   const GradientSum& total;
-  const Least& least;
+  const ChildMinimum& minimum;
   int feature;
   double parent_score;
-  double least_gain;    // below it a gain is rounding
-  double gain_to_beat;  // or the scan need not report it
-  LimitedLeaf limited;  // none if the feature's children have no limits
+  double least_gain;    // smaller gains are rounding error
+  double gain_to_beat;  // smaller gains need not be reported
+  LimitedLeaf limited;  // empty if values along the feature have no limits
 
   std::uint64_t h(const GradientSum& sum) const { return fixed.h_steps(sum); }
   bool big_enough(const GradientSum& child) const {
-    return child.hc >= least.hc && fixed.most_steps(child) >= least.steps && h(child) >= least.h;
+    return child.hc >= minimum.hc && fixed.most_steps(child) >= minimum.steps &&
+           h(child) >= minimum.h;
   }
   bool allowed(const GradientSum& left) const {
     return big_enough(left) && big_enough(total - left);
   }
   bool is_sparse() const { return fixed.count(total) < kSparseRows; }
-  bool has_room() const { return least.fits_twice(fixed, total); }
-  // Whether cuts can be compared as fractions: no weight is capped, no denominator is zero.
+  bool has_room() const { return minimum.fits_twice(fixed, total); }
+  // Whether candidates can be compared as fractions: no weight is capped, no denominator is zero.
   bool has_fractions() const {
-    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || least.h > 0);
+    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || minimum.h > 0);
   }
   double gain(const GradientSum& left, double extra_lambda = 0.0) const {
     const GradientSum right = total - left;
@@ -76,7 +77,7 @@ struct SplitContext {
                           limited_score(penalties, fixed.g(right), fixed.h(right), limits.right),
                       parent_score, params.min_split_gain);
   }
-  // Of a split on categories.
+  // The gain of a split on categories.
   double gain(const Split& split, double extra_lambda = 0.0) const {
     if (!limited.leaves) return gain(split.left, extra_lambda);
     const SideLimits limits = limited.leaves->limit_sets(limited.node, feature, split.categories);
@@ -84,7 +85,7 @@ struct SplitContext {
   }
 };
 
-// The bins of a feature that hold rows, as a set of bits.
+// The occupied bins of a feature, as a bit set.
 struct Occupied {
   std::uint8_t byte[kBins / 8] = {};
 
@@ -101,8 +102,8 @@ struct Occupied {
 // must not overflow.
 inline ULong8 load8(const void* from) { return *static_cast<const ULong8Unaligned*>(from); }
 
-// The sums of a feature in scan order. Candidates are the cuts after the first, the second, … the
-// count-th; eight are read at a time, so sums that hold nothing follow the last.
+// The histogram of a feature in scan order. Candidates are the splits after the first, …, the
+// count-th entry; eight are read at a time, so empty entries follow the last.
 struct AllBins {
   const GradientSum* sums;
   int count;
@@ -112,7 +113,7 @@ struct AllBins {
   int bin(int i) const { return i; }
 };
 
-// What remains of a parent's histogram when a child's is taken away; it is left in the parent's.
+// The difference between a parent's histogram and a child's; it replaces the parent's.
 struct RemainingBins {
   GradientSum* sums;
   const GradientSum* child;
@@ -150,14 +151,14 @@ inline ULong8 last_pair(ULong8 pairs) { return shuffle<6, 7, 6, 7, 6, 7, 6, 7>(p
 
 inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
-// Best cut per lane, as a fraction; position −1 while nothing beats not splitting.
+// The best candidate per lane, as a fraction; position −1 while there is none.
 struct Best8 {
   Double8 numerator, denominator;
   Long8 position;
 };
 
-// The limits of a node in the histogram's units, and a cut's score as a fraction. With α the
-// gradients of the two sides no longer add up to a constant, so both are needed.
+// The limits of a node in the histogram's units, and the score of a candidate as a fraction. With α
+// the thresholded gradients of the two sides do not add up to a constant, so both are needed.
 template <bool kL1>
 struct Fractions {
   explicit Fractions(const SplitContext& node)
@@ -188,19 +189,19 @@ struct Fractions {
   double reg_lambda, alpha;
   double both_sides;  // S
   double mean;        // G/S
-  double to_beat;     // the fraction that is no better than what there is
+  double to_beat;     // the fraction of the best split so far
 };
 
-// The cuts of a feature whose children have limits: where they may lie, and how their weights must
-// be ordered.
+// The thresholds of a feature whose children have limits: their range, and the order of the
+// children's weights.
 struct LimitedThresholds {
-  int first, last;  // the first and the last bin with rows: cuts lie between numbers
-  int all;          // the cut that parts missing values from all numbers; beyond all bins: none
+  int first, last;  // the first and the last occupied bin: thresholds lie between numbers
+  int all;          // the split of missing values from all numbers; beyond all bins: none
   int direction;    // 1 if the left weight may not exceed the right one, −1 if the right the left
   SplitLimits limits;
 };
 
-// A cut's score within limits, over 1, in the units of g and h themselves: a limit is a weight.
+// The score of a candidate within limits, over 1, in the units of g and h: a limit is a weight.
 struct LimitedScores {
   LimitedScores(const SplitContext& node, const LimitedThresholds& thresholds)
       : params(node.params), fixed(node.fixed), thresholds(thresholds), total(node.total) {
@@ -241,17 +242,18 @@ struct LimitedScores {
   Long8 h_mask;
 };
 
-// Scans eight positions at a time with `start` already on the left side. Positions past the last
-// need no test: nothing would be left on the right, or less than nothing.
+// Scans eight positions at a time with `start` on the left side. Positions past the last need no
+// test: nothing would be left on the right side.
 template <class SplitScore, class Scan>
 Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
             const GradientSum& start) {
-  // min ≤ left ≤ total − min in one comparison of unsigned numbers, for rows, for S + c and for S.
-  const ULong8 min_hc = ULong8{} + node.least.hc, min_h = ULong8{} + node.least.h,
-               min_steps = ULong8{} + node.least.steps;
-  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.least.hc);
-  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.least.h);
-  const ULong8 range_steps = ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.least.steps);
+  // min ≤ left ≤ total − min as one comparison of unsigned numbers, for rows, S + c and S.
+  const ULong8 min_hc = ULong8{} + node.minimum.hc, min_h = ULong8{} + node.minimum.h,
+               min_steps = ULong8{} + node.minimum.steps;
+  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.minimum.hc);
+  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.minimum.h);
+  const ULong8 range_steps =
+      ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.minimum.steps);
   const bool has_zero_h = node.fixed.has_zero_h;  // or rows enough are S enough
   const auto start_g = static_cast<std::uint64_t>(start.g);
   ULong8 carry = {start_g, start.hc, start_g, start.hc, start_g, start.hc, start_g, start.hc};
@@ -278,9 +280,9 @@ Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& sc
   return best;
 }
 
-// The winning position over the lanes, −1 for none: the largest fraction, the lowest position of
-// equals. A lane past the end can win where missing values are on the right: it says the same as
-// the last position, whose own lane may hold an earlier fraction that is equal but for rounding.
+// The best position over the lanes, −1 for none: the largest fraction, the lowest position of
+// equals. A lane past the end can win if missing values are on the right: it stands for the last
+// position, whose own lane may hold an earlier fraction that is equal up to rounding.
 int winner(const Best8& best, int count) {
   int chosen = -1;
   double chosen_value = 0.0;
@@ -296,7 +298,7 @@ int winner(const Best8& best, int count) {
   return chosen;
 }
 
-// The same search one position at a time, for capped weights and for children without a hessian.
+// The same search one position at a time, for capped weights and children without hessian.
 template <class Scan>
 int scan_one_by_one(const SplitContext& node, const Scan& scan, const GradientSum& start) {
   int chosen = -1;
@@ -322,7 +324,7 @@ int best_position(const SplitContext& node, const Scan& scan, const GradientSum&
   return winner(best, scan.count);
 }
 
-// Replaces `best` by a better cut of the same feature; of equals the lower bin is kept.
+// Replaces `best` by a better split on the same feature; of equals the lower bin is kept.
 void keep_better_threshold(const SplitContext& node, double gain, int bin, const GradientSum& left,
                            bool missing_left, Split& best) {
   const bool wins_tie = gain == best.gain && bin < best.bin;
@@ -333,7 +335,8 @@ void keep_better_threshold(const SplitContext& node, double gain, int bin, const
   best.left = left;
 }
 
-// Tries the cuts of a scan; one better than `best` and than what is to be beaten replaces it.
+// Evaluates the candidates of a scan; one that is better than `best` and gain_to_beat replaces
+// `best`.
 template <class Scan>
 void consider(const SplitContext& node, const Scan& scan, GradientSum left, bool missing_left,
               Split& best) {
@@ -343,14 +346,14 @@ void consider(const SplitContext& node, const Scan& scan, GradientSum left, bool
   keep_better_threshold(node, node.gain(left), scan.bin(position), left, missing_left, best);
 }
 
-// Takes the occupied ones of the first n_bins sums.
+// Extracts the occupied entries among the first n_bins.
 void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
   int count = 0;
 #if defined(__AVX512F__) && defined(__AVX512BW__)
   for (int b = 0; b < n_bins; b += 8) {
     const __m512i low = _mm512_load_si512(histogram + b);
     const __m512i high = _mm512_load_si512(histogram + b + 4);
-    // A pair (g, hc) is taken if hc, its odd half, is not zero.
+    // A pair (g, hc) is occupied if hc, its odd half, is not zero.
     const unsigned halves = _mm512_test_epi64_mask(low, low) | _mm512_test_epi64_mask(high, high)
                                                                    << 8;
     unsigned occupied_bits = _pext_u32(halves, 0xAAAA);
@@ -376,7 +379,7 @@ void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
   into.count = count;
 }
 
-// Where there is nothing to learn a direction from, missing values follow the larger child.
+// If the node has no missing values, they go to the larger child.
 bool missing_follow_left(const SplitContext& node, const GradientSum& left) {
   return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
 }
@@ -395,15 +398,15 @@ Split best_threshold(const SplitContext& node, const GradientSum& missing, Scan&
     --scan.count;
     return best_threshold_without_missing(node, scan);
   }
-  Split best;  // the cut after the last bin parts the missing values from the rest
+  Split best;  // the split after the last bin separates missing values from the rest
   consider(node, scan, {0, 0}, false, best);
   --scan.count;
   consider(node, scan, missing, true, best);
   return best;
 }
 
-// Tries the first `count` cuts, with `left` on the left side besides bins; if they are as many as
-// there are bins, the last one parts missing values from all numbers.
+// Evaluates the first `count` thresholds, with `left` on the left side in addition to bins; if
+// there are as many as bins, the last one separates missing values from all numbers.
 void consider_within_limits(const SplitContext& node, const FeatureHistogram& histogram, int count,
                             GradientSum left, int missing_left_from, Split& best) {
   const AllBins scan{histogram.sums, count};
@@ -428,7 +431,7 @@ void consider_within_limits(const SplitContext& node, const FeatureHistogram& hi
   keep_better_threshold(node, gain, position, left, position >= missing_left_from, best);
 }
 
-// The first of `count` cuts with no fewer rows left than right.
+// The first of `count` thresholds with at least as many rows on the left as on the right.
 int first_with_half(const SplitContext& node, const FeatureHistogram& histogram, int count) {
   GradientSum left = {0, 0};
   for (int bin = 0; bin < count; ++bin) {
@@ -463,8 +466,9 @@ Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram
   return best_threshold(node, missing, scan);
 }
 
-// A scan finds the cut that parts missing values from all numbers after the last bin with rows;
-// numbers larger than any of the node's are numbers too, so it is put after the last bin of all.
+// A scan finds the split of missing values from all numbers after the last occupied bin. Larger
+// numbers must go the same way as numbers, so the split is moved behind the last bin of the
+// feature.
 Split best_numeric(const SplitContext& node, const FeatureHistogram& histogram) {
   if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
   Split best = best_threshold(node, histogram);
@@ -498,7 +502,7 @@ void consider_one_against_rest(const SplitContext& node, const std::uint8_t* occ
   }
 }
 
-// Drops the categories whose Σh is too little to say where they belong; they will go right.
+// Drops the categories whose Σh is too small to be sorted; they go right.
 int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count,
                const GradientSum* histogram) {
   const auto too_light = [&](std::uint8_t bin) {
@@ -507,9 +511,9 @@ int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count,
   return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
 }
 
-// Categories in the order of G/(H + smoothing): the best cut of this order is the best of all
-// subsets for a convex loss (Fisher). Rare ones would be sorted by their noise, to the ends where
-// the cuts begin: the lightest are left out, the smoothing and the extra λ keep the rest in check.
+// Categories in the order of G/(H + smoothing): for a convex loss the best split of this order is
+// the best of all subsets (Fisher). Noise would sort rare categories to the ends, where prefixes
+// begin: the rarest are dropped, and smoothing and the additional λ restrain the others.
 void consider_sorted(const SplitContext& node, std::uint8_t* occupied, int count,
                      const GradientSum* histogram, Split& best) {
   count = keep_heavy(node, occupied, count, histogram);
@@ -555,10 +559,10 @@ Split best_categorical(const SplitContext& node, const FeatureHistogram& histogr
 }  // namespace
 
 // Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
-Least::Least(const GrowthParams& params, const FixedPoint& fixed) {
-  hc = static_cast<std::uint64_t>(params.fewest_rows()) << fixed.count_shift;
+ChildMinimum::ChildMinimum(const GrowthParams& params, const FixedPoint& fixed) {
+  hc = static_cast<std::uint64_t>(params.min_rows()) << fixed.count_shift;
   const double enough =
-      least_steps(params.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
+      min_steps_of_child(params.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
   steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
   h = params.min_child_weight > 0.0 ? 1 : 0;
 }
@@ -570,7 +574,7 @@ Limits widest_limits(const GrowthParams& params) {
 
 SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
                          const GradientSum& node, const LimitedLeaf& limited)
-    : params_(params), fixed_(fixed), total_(node), least_(params, fixed), limited_(limited) {
+    : params_(params), fixed_(fixed), total_(node), minimum_(params, fixed), limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
   parent_score_ = score_size_ = leaf_score(params.penalties(), G, H);
   if (limited.leaves) {
@@ -583,9 +587,9 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
   least_gain_ = 0.5 * kRelativeNoise * score_size_;
 }
 
-// What a scan may leave out. Fractions round otherwise than gains do, so whatever comes near the
-// best so far is let through and judged by its gain: the choice must not depend on which features
-// were offered before, in this group or in another thread's.
+// A scan may skip smaller gains. Fractions and gains round differently, so candidates near the best
+// so far pass and are compared by their gains: the result must not depend on which features were
+// offered before, in this group or by another thread.
 double SplitSearch::gain_to_beat(const Split& best, double weight) const {
   const double gain = best.weighted_gain() / weight;
   return gain - kScanNoise * (score_size_ + 2.0 * (gain + params_.min_split_gain));
@@ -596,7 +600,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const SplitContext node{params_,
                           fixed_,
                           total_,
-                          least_,
+                          minimum_,
                           histogram.feature,
                           parent_score_,
                           least_gain_,
@@ -612,7 +616,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSum* child,
                                 Split& best) const {
   const SplitContext node{
-      params_,        fixed_,        total_,      least_,
+      params_,        fixed_,        total_,      minimum_,
       parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
       LimitedLeaf{}};
   const bool plain =
@@ -621,7 +625,7 @@ void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSu
     subtract_histogram(parent.n_bins, child, parent.sums);
     return offer(parent, best);
   }
-  // The cut after the last bin is scanned too, so that nothing is left unsubtracted; it leaves no
+  // The split after the last bin is scanned too, so that every entry is subtracted; it leaves no
   // row on the right.
   RemainingBins scan{parent.sums, child, parent.n_bins};
   keep_better(node, parent, best_threshold_without_missing(node, scan), best);

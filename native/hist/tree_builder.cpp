@@ -19,9 +19,9 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
   return allowed;
 }
 
-int most_leaves(const GrowthParams& params) {
-  if (params.max_leaves <= 0) return kMostLeaves;
-  return static_cast<int>(std::min<std::int64_t>(params.max_leaves, kMostLeaves));
+int max_leaves_of(const GrowthParams& params) {
+  if (params.max_leaves <= 0) return kMaxLeaves;
+  return static_cast<int>(std::min<std::int64_t>(params.max_leaves, kMaxLeaves));
 }
 
 }  // namespace
@@ -31,9 +31,10 @@ TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constrai
     : params_(params),
       constraints_(constraints),
       n_bins_(n_bins),
-      max_leaves_(most_leaves(params)),
+      max_leaves_(max_leaves_of(params)),
       leaves_ahead_(leaves_ahead) {
-  // A new leaf changes the limits of others, and a node draws its features by its number.
+  // A new leaf changes the limits of others, and the feature sample of a node depends on its
+  // number.
   if (constraints.are_monotone() || params.colsample_bynode < 1.0) leaves_ahead_ = 1;
 }
 
@@ -79,13 +80,12 @@ void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
   enqueue_or_close(root);
 }
 
-// What is known of a leaf before its split is looked for.
+// Whether the leaf is large enough and not too deep to be split.
 bool TreeBuilder::may_split(const TreeLeaf& leaf) const {
-  return leaf.count >= 2 * static_cast<std::size_t>(params_.fewest_rows()) &&
-         (params_.max_depth == 0 || leaf.depth < params_.max_depth) && leaf.is_heavy;
+  return leaf.is_heavy && params_.may_split(static_cast<std::int64_t>(leaf.count), leaf.depth);
 }
 
-// The heap's order: whether a waits longer than b.
+// The order of the heap: whether a is split after b.
 bool TreeBuilder::is_after(const TreeLeaf& a, const TreeLeaf& b) const {
   if (params_.is_leafwise()) {
     const double gain_a = a.best.weighted_gain(), gain_b = b.best.weighted_gain();
@@ -130,7 +130,7 @@ void TreeBuilder::make_children(TreeLeaf& leaf) {
   for (TreeLeaf& child : children_.back()) child.depth = leaf.depth + 1;
 }
 
-// Makes a leaf an inner node: its children get their numbers.
+// Turns a leaf into an inner node: its children get their node numbers.
 void TreeBuilder::commit(const TreeLeaf& leaf) {
   Children& children = children_[static_cast<std::size_t>(leaf.children)];
   for (TreeLeaf& child : children) child.node = add_node(child, leaf.node);
@@ -138,9 +138,10 @@ void TreeBuilder::commit(const TreeLeaf& leaf) {
   if (has_limits()) limit_children(leaf, children);
 }
 
-// The open leaves that are split next unless a new one gains more, in their order.
+// The open leaves that are split next, in order, unless a new leaf gains more.
 std::vector<TreeBuilder::TreeLeaf*> TreeBuilder::next_open(std::size_t most) {
   std::vector<TreeLeaf*> leaves;
+  leaves.reserve(open_.size());
   for (TreeLeaf& leaf : open_) leaves.push_back(&leaf);
   most = std::min(most, leaves.size());
   std::partial_sort(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(most),
@@ -150,10 +151,10 @@ std::vector<TreeBuilder::TreeLeaf*> TreeBuilder::next_open(std::size_t most) {
   return leaves;
 }
 
-// Evaluates the children of a leaf that has just been split, and those that the next open leaves
-// would have. A child is searched only if the tree has room for another split after its parent's.
+// Evaluates the children of a leaf that has just been split, and those of the next open leaves if
+// they are split. A child is searched only if max_leaves permits another split after its parent's.
 void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
-  const int n_after = n_leaves() + 2;  // the leaf itself is no longer among them
+  const int n_after = n_leaves() + 2;  // the leaf itself is not counted any more
   std::vector<TreeLeaf*> parents = {&leaf};
   std::vector<Division> divisions = {division(leaf, n_after < max_leaves_)};
   const int n_ahead = std::min(leaves_ahead_ - 1, max_leaves_ - n_after);
@@ -170,7 +171,7 @@ void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
   engine_->divide(divisions);
   for (std::size_t i = 0; i < parents.size(); ++i) {
     Children& children = children_[static_cast<std::size_t>(parents[i]->children)];
-    for (std::size_t side : {0, 1}) children[side].best = divisions[i].children[side].best;
+    for (const std::size_t side : {0, 1}) children[side].best = divisions[i].children[side].best;
   }
 }
 
@@ -185,7 +186,7 @@ Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
     const auto at = std::lower_bound(tested.begin(), tested.end(), leaf.best.feature);
     if (at == tested.end() || *at != leaf.best.feature) tested.insert(at, leaf.best.feature);
   }
-  for (std::size_t side : {0, 1}) {
+  for (const std::size_t side : {0, 1}) {
     division.children[side].leaf = children[side].id;
     division.is_searched[side] = has_room && may_split(children[side]);
     if (division.is_searched[side]) division.children[side] = search_of(children[side], tested);
@@ -212,8 +213,8 @@ std::vector<int> TreeBuilder::features_above(int node) const {
   return tested;
 }
 
-// What the level drew, of that what interactions allow below the features tested, and of that what
-// the node drew.
+// The feature sample of the level, restricted to what interactions allow below the tested features,
+// and sampled again for the node.
 AllowedFeatures TreeBuilder::allowed_features(const TreeLeaf& leaf,
                                               const std::vector<int>& tested) const {
   const Interactions& interactions = constraints_.interactions;
@@ -224,7 +225,7 @@ AllowedFeatures TreeBuilder::allowed_features(const TreeLeaf& leaf,
       sample_features(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features,
                       tree_key + static_cast<std::uint64_t>(leaf.depth));
   if (interactions.any()) level = interactions.allowed(level, tested);
-  // Without a draw the number of the node, which may not be known yet, does not count.
+  // Without sampling the node number, which may not be known yet, has no effect.
   return only(
       sample_features(std::move(level), params_.colsample_bynode, params_.seed,
                       Purpose::node_features, tree_key + static_cast<std::uint64_t>(leaf.node)),
@@ -269,7 +270,7 @@ void TreeBuilder::record_split(const TreeLeaf& leaf, const Children& children) {
   }
 }
 
-// Gives two new leaves values that are monotone with those of all others.
+// Sets values of two new leaves that are monotone with those of all others.
 void TreeBuilder::limit_children(const TreeLeaf& leaf, const Children& children) {
   const Split& split = leaf.best;
   const bool takes_all = split.bin + 1 == n_bins_[static_cast<std::size_t>(split.feature)];
@@ -284,8 +285,8 @@ void TreeBuilder::limit_children(const TreeLeaf& leaf, const Children& children)
   }
 }
 
-// Finds the best splits anew of leaves whose limits two new ones have changed: better ones, or
-// worse, or one where there was none.
+// Searches again for the best splits of leaves whose limits two new leaves have changed. They may
+// be better or worse, or exist where there was none.
 void TreeBuilder::rescan_bounded_leaves(const Children& children) {
   if (is_full()) return;
   std::vector<int> nodes = monotone_.touching(children[0].node);
@@ -314,7 +315,7 @@ void TreeBuilder::rescan_bounded_leaves(const Children& children) {
   }
 }
 
-// Once no leaf will be split any more, their values are the best that are monotone together.
+// After growth, the values of all leaves are jointly optimal among monotone ones.
 void TreeBuilder::choose_values() {
   std::vector<int> nodes;
   std::vector<double> target, weights;
@@ -329,8 +330,8 @@ void TreeBuilder::choose_values() {
   }
 }
 
-// Lets all leaves take the step that is best for them together, one for each output, where their
-// own leave one.
+// Moves all leaves by the common step that remains after their individual steps, one for each
+// output.
 void TreeBuilder::apply_common_step() {
   if (!params_.has_common_step()) return;
   const int n_values = engine_->n_values();

@@ -1,9 +1,9 @@
-// Growing a tree, the half that knows nothing of where rows and histograms are: which leaf is next,
-// how nodes are numbered, which features a node may use, what leaves are worth and when to stop.
+// The half of growing a tree that does not depend on where rows and histograms are: which leaf is
+// split next, how nodes are numbered, which features a node may use, leaf values, and when to stop.
 //
-// Leaves are split one after another, the next in a heap first. The children of the next few can be
-// evaluated together, before it is certain that their parents will be split: an evaluation depends
-// on the leaf alone, splits are still made in the heap's order, and so the tree is the same.
+// Leaves are split one after another in the order of a heap: by gain (leaf-wise) or by depth
+// (level-wise). The children of the next few can be evaluated together, before it is certain that
+// their parents will be split; splits are still committed in heap order, so the tree is the same.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -24,15 +24,15 @@ class TreeBuilder {
   TreeBuilder(const GrowthParams& params, const Constraints& constraints,
               std::span<const std::int32_t> n_bins, int leaves_ahead);
 
-  // Grows a tree with an engine, always the same one, whose gradients are set.
+  // Grows a tree with an engine, always the same one, whose gradients have been set.
   GrownTree grow(GrowthEngine& engine, std::span<const std::uint32_t> bag, std::uint64_t tree_id,
                  std::uint16_t* leaf_of_row);
 
  private:
   struct TreeLeaf : NewLeaf {
-    int node = -1;  // its number in the tree; −1 as long as its parent is not split
+    int node = -1;  // in the tree; −1 until its parent is split
     int depth = 0;
-    int children = -1;  // a place in children_, once they are evaluated
+    int children = -1;  // index into children_, once they are evaluated
     Split best = {};
   };
   using Children = std::array<TreeLeaf, 2>;
@@ -75,7 +75,7 @@ class TreeBuilder {
   std::span<const std::int32_t> n_bins_;
   int max_leaves_;
   int leaves_ahead_;
-  std::vector<int> features_;  // the tree's
+  std::vector<int> features_;  // of the tree
   AllowedFeatures in_tree_;    // the same as flags
 
   // Of the tree being grown.
@@ -83,10 +83,10 @@ class TreeBuilder {
   std::uint64_t tree_id_ = 0;
   GrownTree tree_;
   std::vector<int> parent_of_;    // of each node; −1 for the root
-  std::vector<TreeLeaf> open_;    // a heap: the next to split in front
-  std::vector<TreeLeaf> closed_;  // will stay leaves
+  std::vector<TreeLeaf> open_;    // a heap: the next leaf to split comes first
+  std::vector<TreeLeaf> closed_;  // leaves that stay leaves
   std::vector<Children> children_;
-  MonotoneLeaves monotone_;  // the leaves, if their values have limits
+  MonotoneLeaves monotone_;  // used if values have limits
 };
 
 }  // namespace hedgerow::hist

@@ -10,33 +10,33 @@
 namespace hedgerow::hist {
 namespace {
 
-// Columns that repay reading a row's id and gradient.
+// Columns that justify reading a row's id and gradient.
 constexpr std::size_t kNarrowestGroup = 4;
 
-// Whether the rows of a feature can be divided so that both sides have `fewest`: if they are not
-// all, but for less than that, in one bin, which is always on one side. Few rows show it of most
-// features.
-bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t fewest) {
+// Whether the rows of a feature can be divided so that both sides have at least `min_rows` rows,
+// that is whether at least as many are outside the largest bin. For most features the first rows
+// suffice to tell.
+bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_rows) {
   std::array<std::size_t, kBins> count{};
   std::size_t n_seen = 0, most = 0;
-  fewest = std::min(fewest, n_rows);
-  for (std::size_t look = std::min(n_rows, 4 * fewest);; look = std::min(n_rows, 2 * look)) {
+  min_rows = std::min(min_rows, n_rows);
+  for (std::size_t look = std::min(n_rows, 4 * min_rows);; look = std::min(n_rows, 2 * look)) {
     for (; n_seen < look; ++n_seen) most = std::max(most, ++count[bins[n_seen]]);
-    if (n_seen - most >= fewest) return true;
+    if (n_seen - most >= min_rows) return true;
     if (n_seen == n_rows) return false;
   }
 }
 
 }  // namespace
 
-TreeColumns::TreeColumns(const BinnedView& bins, std::size_t fewest_rows)
+TreeColumns::TreeColumns(const BinnedView& bins, std::size_t min_rows)
     : bins_(bins), features_of_(members_of(bins.places, static_cast<std::size_t>(bins.n_columns))) {
   for (const std::vector<std::size_t>& sharing : features_of_) {
     const std::size_t last = sharing.back();
     n_codes_.push_back(bins.places[last].first + bins.n_bins[last]);
   }
   for (int feature = 0; feature < bins.n_features; ++feature) {
-    can_split_.push_back(can_split(bins.column(feature), bins.n_rows, fewest_rows));
+    can_split_.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
   }
 }
 
@@ -66,9 +66,9 @@ std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t per_block, std::si
     const int block = columns_[begin] / width;
     std::size_t end = begin;
     while (end < columns_.size() && columns_[end] / width == block) ++end;
-    const std::size_t fewest = (end - begin + widest - 1) / widest;
+    const std::size_t min_groups = (end - begin + widest - 1) / widest;
     const std::size_t most = std::max<std::size_t>(1, (end - begin) / kNarrowestGroup);
-    std::size_t parts = std::max(fewest, std::min(per_block, most));
+    std::size_t parts = std::max(min_groups, std::min(per_block, most));
     for (; begin < end; --parts) {
       const std::size_t take = (end - begin + parts - 1) / parts;
       ColumnGroup group{};

@@ -1,4 +1,4 @@
-// The columns that a tree's histograms are built of, and how threads share them.
+// The columns of a tree's histograms, and how threads divide them.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -10,20 +10,20 @@ namespace hedgerow::hist {
 
 class TreeColumns {
  public:
-  // A feature of which fewer than `fewest_rows` are outside one bin cannot split anything.
-  TreeColumns(const BinnedView& bins, std::size_t fewest_rows);
+  // A feature with fewer than `min_rows` rows outside one bin cannot be split.
+  TreeColumns(const BinnedView& bins, std::size_t min_rows);
 
-  // Takes the columns of those of a tree's features that could split its rows; of one at least, for
-  // the sum of all rows.
+  // Selects the columns of those of a tree's features that can be split, and at least one column,
+  // for the sum of all rows.
   void select(const std::vector<int>& features);
 
   const std::vector<int>& columns() const { return columns_; }
-  // The features of a column of the table, and how many codes it has, missing aside.
+  // The features of a column of the table, and its number of codes without the missing bin.
   const std::vector<std::size_t>& features_of(int column) const {
     return features_of_[static_cast<std::size_t>(column)];
   }
   int n_codes(int column) const { return n_codes_[static_cast<std::size_t>(column)]; }
-  // How many codes a column of the tree's has on average.
+  // The mean number of codes of the tree's columns.
   std::size_t mean_codes() const;
   // Divides the tree's columns into groups of nearly equal size within blocks: at most `widest`
   // columns per group, and if possible `per_block` groups per block.

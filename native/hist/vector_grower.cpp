@@ -1,7 +1,7 @@
-// The engine for trees of all outputs: as that for one (hist/scalar_grower.cpp), but for these. A
-// histogram of many outputs is large, so none is kept where the budget has no room for it, and
-// columns are taken in groups that are narrow enough for the cache. Where a node has few rows, only
-// the bins that hold them are looked at and cleared.
+// The engine for trees of all outputs. It differs from that for one output (hist/scalar_grower.cpp)
+// in this: a histogram of many outputs is large, so it is kept only if the budget permits, and
+// columns are processed in groups that are narrow enough for the cache; in nodes with few rows only
+// occupied bins are scanned and cleared.
 #include "hist/vector_grower.hpp"
 
 #include <algorithm>
@@ -22,21 +22,21 @@
 namespace hedgerow::hist {
 namespace {
 
-// Words added to histograms that repay waking a thread, and what scanning a bin costs in updates.
+// Words added to histograms that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 2'000;
 constexpr std::size_t kScanCost = 5;
 // Smaller nodes do not keep their histogram.
 constexpr std::size_t kKeepFromRows = 1024;
 // In nodes of fewer rows most bins are empty.
 constexpr std::size_t kSparseRows = 160;
-// Rows that repay adding up a histogram of their own.
+// Rows that justify a separate partial histogram.
 constexpr std::size_t kRowsPerRun = 8192;
 // Memory of a thread for the histograms of a group of columns. They are built and scanned panel by
-// panel, and a panel's fit into the second-level cache.
+// panel, and those of a panel fit into the second-level cache.
 constexpr std::size_t kGroupBytes = 32 << 20;
 
-// Memory for the histograms of a group that need not be kept, all zero between uses; as many as
-// there are threads at work.
+// Memory for the histograms of a group that are not kept, all zero between uses; one per active
+// thread.
 class ScratchPool {
  public:
   void resize(std::size_t words) {
@@ -70,10 +70,10 @@ class ScratchPool {
 using Words = std::vector<std::uint64_t>;
 
 struct VectorLeaf : EngineLeaf {
-  Words sums, left_sums;  // of its rows, and of the left child that its best split would give it
+  Words sums, left_sums;  // of its rows, and of the left child of its best split
 };
 
-// A leaf that is looked at for a split.
+// A leaf whose best split is searched.
 struct LeafCandidate {
   LeafSearch& search;
   VectorSearch of_leaf;
@@ -100,13 +100,13 @@ class VectorEngine final : public GrowthEngine {
         threads_(threads),
         histogram_bytes_(limits.histogram_bytes),
         rows_(bins_, threads),
-        columns_(bins_, static_cast<std::size_t>(params.fewest_rows())),
+        columns_(bins_, static_cast<std::size_t>(params.min_rows())),
         pool_(1, 0, 0) {}
 
   void set_gradients(const VectorGradients& gradients);
 
   int n_values() const override { return gradients_.lanes.n_outputs; }
-  // Values are ordered after a tree has grown; a search only asks that children's are.
+  // Values are made monotone after growth; a search only requires it of the two children.
   bool has_limits() const override { return false; }
   void set_features(const std::vector<int>& features) override;
   NewLeaf plant_root(std::span<const std::uint32_t> bag) override;
@@ -167,7 +167,7 @@ std::size_t VectorEngine::widest_group() const {
   return std::clamp<std::size_t>(kGroupBytes / bytes, 1, kGroupWidth);
 }
 
-// Memory is made anew where gradients have another form than the last.
+// Memory is allocated again if the gradients have a different format.
 void VectorEngine::set_gradients(const VectorGradients& gradients) {
   const bool is_first = groups_.empty();
   const bool has_form = !is_first && gradients.words_per_row() == gradients_.words_per_row();
@@ -195,7 +195,7 @@ NewLeaf VectorEngine::describe(int leaf) const {
   const VectorLeaf& made = leaves_[static_cast<std::size_t>(leaf)];
   const std::uint64_t* sums = made.sums.data();
   return {leaf, made.rows.count, gradients_.weight(sums),
-          VectorLeast(params_, gradients_).fits(gradients_.lane(sums, 0), 2)};
+          VectorChildMinimum(params_, gradients_).fits(gradients_.lane(sums, 0), 2)};
 }
 
 int VectorEngine::team_for(std::size_t rows) const {
@@ -246,7 +246,7 @@ LeafCandidate VectorEngine::candidate(LeafSearch& search) {
   return {search, {params_, gradients_, at(search.leaf).sums.data()}};
 }
 
-// Threads share the rows of a node out where there are more threads than groups of columns.
+// Threads divide the rows of a node if there are more threads than groups of columns.
 std::size_t VectorEngine::runs_for(const VectorLeaf& leaf) const {
   const auto team = static_cast<std::size_t>(team_for(leaf.rows.count));
   const std::size_t most_runs = (team + groups_.size() - 1) / groups_.size();
@@ -323,7 +323,7 @@ void VectorEngine::offer(const LeafCandidate& candidate, const ColumnGroup& grou
   }
 }
 
-// The root, which has no sibling.
+// Called for the root, which has no sibling.
 void VectorEngine::search(LeafSearch& search) {
   VectorLeaf& leaf = at(search.leaf);
   if (leaf.rows.count >= kKeepFromRows) leaf.slot = take_slot(pool_, leaves_);
@@ -351,8 +351,8 @@ void VectorEngine::divide(std::span<Division> divisions) {
   }
 }
 
-// Evaluates two new leaves. The smaller one's histograms are built from its rows; the larger one's
-// are what remains of the parent's, if the parent kept them.
+// Evaluates two new leaves. The histograms of the smaller one are built from its rows, those of the
+// larger one by subtraction if the parent has kept its own.
 void VectorEngine::evaluate_children(Division& division) {
   const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
   const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;

@@ -1,5 +1,5 @@
-// Trees of all outputs: their splits gain for all of them together, and their leaves hold a value
-// for each.
+// Trees of all outputs: a split is chosen by its gain summed over the outputs, and a leaf has a
+// value for each. VectorEngine with a TreeBuilder.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,8 @@ class VectorGrower {
   ~VectorGrower();
   VectorGrower(VectorGrower&&) noexcept;
 
-  // As Grower's. The tree has a value for each node and output, and the mean over the outputs of
-  // Σh for a node's cover.
+  // As ScalarGrower::grow. The tree has a value for each node and output; the cover of a node is
+  // the mean of Σh over the outputs.
   GrownTree grow(const VectorGradients& gradients, std::span<const std::uint32_t> bag,
                  std::uint64_t tree_id, std::uint16_t* leaf_of_row);
 

@@ -1,5 +1,5 @@
-// Histograms of all outputs. A bin's sums of a panel are a cache line or two, so that a row costs a
-// load, an addition and a store for all outputs of the panel where it would cost as much for each.
+// Histograms of all outputs. The sums of a bin in a panel are one or two cache lines, so that a
+// load, an addition and a store per row serve all outputs of the panel.
 #include "hist/vector_histogram.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Vector {
       __attribute__((vector_size(8 * kWords), aligned(kAlignment), may_alias));
 };
 
-// What the inner loops need of a group and a panel.
+// The inputs of the inner loops: a group and a panel.
 struct Source {
   const std::uint8_t* bins;
   std::size_t stride;

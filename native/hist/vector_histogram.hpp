@@ -1,4 +1,4 @@
-// Histograms of all outputs: for each column and bin the sums of a node's rows, panel by panel.
+// Histograms of all outputs: the sums of a node's rows for each column and bin, panel by panel.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace hedgerow::hist {
 
-// The bins of a column that hold rows, as a set of bits.
+// The occupied bins of a column, as a bit set.
 struct BinSet {
   std::uint64_t bits[kBins / 64];
 };
 
-// The histograms of the columns of a group: of one panel after another, of each column kBins sums.
-// A sum is width(panel) words.
+// The histograms of the columns of a group, one panel after another; each column has kBins sums of
+// width(panel) words.
 struct VectorHistograms {
   std::uint64_t* words;
   int n_columns;
@@ -28,8 +28,8 @@ struct VectorHistograms {
   }
 };
 
-// Adds the rows to the histograms of a group's columns. `occupied`, if it is not null, has a set
-// for each column, to which the rows' bins are added.
+// Adds the rows to the histograms of a group's columns. `occupied`, if not null, has a set for each
+// column, to which the bins of the rows are added.
 void add_rows(const BinnedView& bins, const ColumnGroup& group, const VectorGradients& gradients,
               const RowSet& rows, const VectorHistograms& histograms, BinSet* occupied);
 

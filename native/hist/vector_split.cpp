@@ -1,8 +1,8 @@
-// Split finding for all outputs. A panel's lanes are one vector: the scan adds up bin after bin and
-// turns every cut into a share of gain for each lane, a fraction as in a search for one output (see
-// shared/objective.hpp). Fractions of two lanes are added before they are divided, and the lanes of
-// several cuts together; the panels follow one another. The best cut's gain is then computed from
-// its sums.
+// Split finding for all outputs. The lanes of a panel are one vector: the scan adds up bin after
+// bin and computes the share of each lane in the gain of every candidate, a fraction as in the
+// search for one output (shared/objective.hpp). Fractions of two lanes are added before they are
+// divided, and the lanes of several candidates together; panels are processed one after another.
+// The gain of the best candidate is then computed from its sums.
 #include "hist/vector_split.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/compiler.hpp"
-#include "shared/least_weight.hpp"
+#include "shared/min_child_weight.hpp"
 #include "tree/category_order.hpp"
 
 namespace hedgerow::hist {
@@ -37,33 +37,33 @@ using Long = typename Vectors<W>::Long;
 template <int W>
 using ULong = typename Vectors<W>::ULong;
 
-// The bins of a feature in the order of the scan, and where their sums stand in the column. A scan
-// reads several at a time, so others follow the last.
+// The bins of a feature in scan order, and their codes in the column. A scan reads several at a
+// time, so the list is padded.
 struct BinList {
   int count = 0;
   std::uint8_t bin[kBins + kPanelWidth], code[kBins + kPanelWidth];
 };
 
-// What each cut would bring, but for what all cuts of a node have in common. The first panel sets
-// the values, the others add to them.
+// The score of each candidate, without the part that all candidates of a node have in common. The
+// first panel sets the values, the others add to them.
 struct CandidateValues {
   alignas(64) double value[kBins + kPanelWidth];
   bool is_set = false;
 };
 
-// What the search for a split of one feature needs to know of the node.
+// What the search on one feature needs to know of the node.
 struct VectorSplitContext {
   const GrowthParams& params;
   const VectorGradients& gradients;
   const std::uint64_t* total;
-  const VectorLeast& least;
+  const VectorChildMinimum& minimum;
   double parent_score, constant;
   bool is_plain;
   std::span<const PanelOfNode> panels;
 
   GradientSum count_of(const std::uint64_t* sums) const { return gradients.lane(sums, 0); }
   bool allowed(const GradientSum& left) const {
-    return least.fits(left) && least.fits(count_of(total) - left);
+    return minimum.fits(left) && minimum.fits(count_of(total) - left);
   }
   double score(const GradientSum& side, int k, const Penalties& penalties) const {
     return leaf_score(penalties, gradients.g_unit[k] * static_cast<double>(side.g),
@@ -76,7 +76,7 @@ struct VectorSplitContext {
   double gain(const Words& left, double extra_lambda = 0.0, int direction = 0) const;
 };
 
-// An output whose two weights are not ordered as a direction demands gains nothing.
+// An output whose two weights violate the direction gains nothing.
 double VectorSplitContext::gain(const Words& left, double extra_lambda, int direction) const {
   const Penalties penalties = params.penalties(extra_lambda);
   double children = 0.0;
@@ -93,7 +93,7 @@ double VectorSplitContext::gain(const Words& left, double extra_lambda, int dire
   return split_gain(children, parent_score, params.min_split_gain);
 }
 
-// Running sums of a panel's lanes, as they stand in histograms.
+// Running sums of a panel's lanes, in the format of histograms.
 template <int W, bool kWide>
 class Running {
  public:
@@ -105,7 +105,7 @@ class Running {
 
   Double<W> g() const {
     if constexpr (kWide) return __builtin_convertvector((Long<W>)first_, Double<W>);
-    // The upper half, as a number that no processor needs a conversion for.
+    // The upper half, converted without a conversion instruction.
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     const ULong<W> shifted = (first_ ^ sign) >> 32;
     return (Double<W>)(shifted | kOnes) - (0x1p52 + 0x1p31);
@@ -130,7 +130,7 @@ Double<W> load(const double* from) {
 template <int W>
 using Fractions = Fraction<Double<W>>;
 
-// A cut's shares of gain where there is no penalty but λ, and so no denominator of 0.
+// The shares of a candidate's gain if λ is the only penalty, and so no denominator is 0.
 template <int W>
 struct PlainShares {
   PlainShares(const VectorSplitContext&, const PanelOfNode& panel)
@@ -213,8 +213,8 @@ inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
          shuffle<4, 5, 6, 7, 12, 13, 14, 15>(fours[0], fours[1]);
 }
 
-// Adds a panel's shares of the gain of every cut; `start`, if it is not null, is on the left side
-// of them all.
+// Adds a panel's shares of the gain of every candidate; `start`, if not null, is on the left side
+// of all.
 template <int W, bool kWide, class Share>
 void add_values(const Share& share, const std::uint64_t* column, const std::uint64_t* start,
                 const BinList& bins, CandidateValues& candidates) {
@@ -280,8 +280,8 @@ void add_bin(const VectorSplitContext& node, const VectorFeature& feature, int c
 
 Words no_sums(const VectorSplitContext& node) { return Words(node.gradients.words_per_row(), 0); }
 
-// Where a feature shares its column, all rows that are in none of its own bins are in its bin of
-// zeros. Code 0 belongs to no feature: its place takes their sums.
+// All rows outside the other bins of a bundled feature are in its zero bin. Code 0 belongs to no
+// feature: its sums are replaced by those of the zero bin.
 void find_zeros(const VectorSplitContext& node, const VectorFeature& feature) {
   for (int panel = 0; panel < node.gradients.lanes.n_panels(); ++panel) {
     const std::size_t width = node.gradients.width(panel);
@@ -310,7 +310,7 @@ BinList every_bin(const VectorFeature& feature) {
   return bins;
 }
 
-// Those that hold rows, of a feature that has its column to itself.
+// The occupied bins of a feature that is not bundled.
 BinList occupied_bins(const BinSet& occupied) {
   BinList bins;
   for (int i = 0; i < kBins / 64; ++i) {
@@ -332,7 +332,8 @@ BinList bins_of(const VectorFeature& feature) {
   return bins;
 }
 
-// The largest value above `to_beat` of an allowed cut, the first of equals; −1 for none.
+// The position of the largest value above `to_beat` among allowed candidates, the first of equals;
+// −1 for none.
 int largest_value(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
                   const CandidateValues& candidates, bool missing_left, double to_beat) {
   GradientSum left =
@@ -347,7 +348,7 @@ int largest_value(const VectorSplitContext& node, const VectorFeature& feature, 
   return chosen;
 }
 
-// Makes the cut after a bin the best if it is allowed and gains more.
+// Replaces `best` by the split after a bin if that is allowed and gains more.
 void consider_threshold(const VectorSplitContext& node, int bin, const Words& left,
                         bool missing_left, int direction, VectorSplit& best) {
   const GradientSum count = node.count_of(left.data());
@@ -362,8 +363,8 @@ void consider_threshold(const VectorSplitContext& node, int bin, const Words& le
   best.left_sums = left;
 }
 
-// Tries the cuts between bins one by one, of a feature that values may only rise with, or only
-// fall.
+// Evaluates the splits between bins one by one, for a feature with a monotonic
+// constraint.
 void consider_ordered(const VectorSplitContext& node, const VectorFeature& feature,
                       const BinList& bins, bool missing_left, VectorSplit& best) {
   Words left = no_sums(node);
@@ -374,7 +375,7 @@ void consider_ordered(const VectorSplitContext& node, const VectorFeature& featu
   }
 }
 
-// The cut that parts missing values from all numbers puts no number above another.
+// The split of missing values from all numbers is always monotone.
 VectorSplit best_ordered(const VectorSplitContext& node, const VectorFeature& feature,
                          const BinList& bins, bool has_missing) {
   VectorSplit best;
@@ -387,7 +388,7 @@ VectorSplit best_ordered(const VectorSplitContext& node, const VectorFeature& fe
   return best;
 }
 
-// Tries the cuts after each of the bins; one better than `best` replaces it.
+// Evaluates the splits after each of the bins; a better one replaces `best`.
 void consider(const VectorSplitContext& node, const VectorFeature& feature, const BinList& bins,
               bool missing_left, double gain_to_beat, VectorSplit& best) {
   if (bins.count <= 0) return;
@@ -406,9 +407,9 @@ void consider(const VectorSplitContext& node, const VectorFeature& feature, cons
   consider_threshold(node, bins.bin[position], left, missing_left, 0, best);
 }
 
-// The cut after the last bin parts the missing values from the rest; from numbers larger than any
-// of the node's too, so it is put after the last bin of all. Where no value is missing, missing
-// ones follow the larger child.
+// The split after the last occupied bin separates missing values from numbers; it is moved behind
+// the last bin of the feature, so that larger numbers go the same way. If the node has no missing
+// values, they go to the larger child.
 VectorSplit best_numeric(const VectorSplitContext& node, const VectorFeature& feature,
                          double gain_to_beat) {
   VectorSplit best;
@@ -435,7 +436,7 @@ VectorSplit best_numeric(const VectorSplitContext& node, const VectorFeature& fe
 
 void set_category(Split& split, int bin) { split.categories[bin >> 5] |= 1u << (bin & 31); }
 
-// Makes a split of these categories the best if it is allowed and gains more.
+// Replaces `best` by a split on these categories if that is allowed and gains more.
 void consider_categories(const VectorSplitContext& node, std::span<const std::uint8_t> chosen,
                          const Words& left, double extra_lambda, VectorSplit& best) {
   const GradientSum count = node.count_of(left.data());
@@ -459,9 +460,9 @@ void consider_one_against_rest(const VectorSplitContext& node, const VectorFeatu
   }
 }
 
-// Categories in the order in which they lie along the direction that spreads their Newton steps
-// most, each output counting by its part of the hessian. For one output that is the order of
-// G/(H + smoothing), and its best cut the best of all subsets.
+// Sorts categories along the first principal component of their Newton steps, each output weighted
+// by its part of the hessian. For one output that is the order of G/(H + smoothing), whose best
+// split is the best of all subsets.
 void sort_categories(const VectorSplitContext& node, const VectorFeature& feature,
                      std::vector<std::uint8_t>& categories) {
   const VectorGradients& gradients = node.gradients;
@@ -484,7 +485,7 @@ void sort_categories(const VectorSplitContext& node, const VectorFeature& featur
                    [&](std::uint8_t a, std::uint8_t b) { return rank_of[a] < rank_of[b]; });
 }
 
-// The lightest categories go right: there is too little to sort them by.
+// The rarest categories go right: they are too noisy to be sorted.
 void consider_sorted(const VectorSplitContext& node, const VectorFeature& feature,
                      std::vector<std::uint8_t> categories, VectorSplit& best) {
   std::erase_if(categories, [&](std::uint8_t category) {
@@ -525,11 +526,12 @@ VectorSplit best_categorical(const VectorSplitContext& node, const VectorFeature
 
 }  // namespace
 
-VectorLeast::VectorLeast(const GrowthParams& params, const VectorGradients& gradients) {
+VectorChildMinimum::VectorChildMinimum(const GrowthParams& params,
+                                       const VectorGradients& gradients) {
   const double tolerance = gradients.wide ? kWeightTolerance : kFloatWeightTolerance;
-  const double steps = least_steps(params.min_child_weight, gradients.g_unit[0], tolerance);
+  const double steps = min_steps_of_child(params.min_child_weight, gradients.g_unit[0], tolerance);
   sum.g = static_cast<std::int64_t>(std::min(steps, kMostSteps));
-  sum.hc = static_cast<std::uint64_t>(params.fewest_rows());
+  sum.hc = static_cast<std::uint64_t>(params.min_rows());
   h = params.min_child_weight > 0.0 ? 1 : 0;
 }
 
@@ -538,7 +540,7 @@ VectorSearch::VectorSearch(const GrowthParams& params, const VectorGradients& gr
     : params_(params),
       gradients_(gradients),
       node_(node),
-      least_(params, gradients),
+      minimum_(params, gradients),
       is_plain_(params.max_delta_step <= 0.0 && params.reg_alpha <= 0.0 && params.reg_lambda > 0.0),
       panels_(static_cast<std::size_t>(gradients.lanes.n_panels())) {
   for (int k = 0; k < gradients.lanes.count(); ++k) describe_lane(k);
@@ -567,11 +569,11 @@ void VectorSearch::describe_lane(int k) {
 }
 
 void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const {
-  const VectorSplitContext node{params_,       gradients_, node_,     least_,
+  const VectorSplitContext node{params_,       gradients_, node_,     minimum_,
                                 parent_score_, constant_,  is_plain_, panels_};
-  if (!least_.fits(node.count_of(node_), 2)) return;
-  // What comes near the best so far is judged by its gain, which does not depend on the features
-  // offered before.
+  if (!minimum_.fits(node.count_of(node_), 2)) return;
+  // Candidates near the best so far are compared by their gain, which does not depend on the
+  // features offered before.
   const double to_beat = best.weighted_gain() / feature.weight;
   const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + params_.min_split_gain));
   VectorSplit candidate = feature.categorical ? best_categorical(node, feature)

@@ -1,4 +1,4 @@
-// Split finding for all outputs at once: a cut gains what the outputs gain together.
+// Split finding for all outputs at once: the gain of a split is the sum over the outputs.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,28 +9,28 @@
 
 namespace hedgerow::hist {
 
-// A feature in a node: where its sums stand, and what its bins mean.
+// A feature in a node: its histogram, and the type of its bins.
 struct VectorFeature {
   int feature;
   int n_bins;
   bool categorical;
-  double weight;  // of its gains when splits compete
+  double weight;  // of its gains when splits are compared
   int direction;  // 1 if no value may fall with it, −1 if none may rise, else 0
   const Place& place;
   const VectorHistograms& histograms;
   int column;  // of the histograms
-  // The bins of the column that hold rows, if the node has so few that most do not; or null.
+  // The occupied bins of the column if the node has few rows, else null.
   BinSet* occupied;
 };
 
-// A split, and the sums of its left child; `left` is what lane 0 says of it, its weight and count.
+// A split and the sums of its left child; `left` is lane 0 of these, weight and count.
 struct VectorSplit : Split {
   std::vector<std::uint64_t> left_sums;
 };
 
-// What a panel's scan needs to know of the node, lane by lane.
+// What the scan of a panel needs to know of the node, lane by lane.
 struct PanelOfNode {
-  alignas(64) double reg_lambda[kPanelWidth];  // in units of h, as all that follows
+  alignas(64) double reg_lambda[kPanelWidth];  // in units of h, like the following
   alignas(64) double both_sides[kPanelWidth];  // H + 2λ
   alignas(64) double mean[kPanelWidth];        // G / (H + 2λ)
   alignas(64) double factor[kPanelWidth];      // from a fraction in units to a gain
@@ -38,12 +38,12 @@ struct PanelOfNode {
   alignas(64) double g_unit[kPanelWidth], h_unit[kPanelWidth];  // 0 in lanes that are no output
 };
 
-// What a child must have at least, in the units of lane 0 (see Least): `sum` holds S + c and c.
-struct VectorLeast {
+// The minimum of a child in the units of lane 0 (see ChildMinimum): `sum` holds S + c and c.
+struct VectorChildMinimum {
   GradientSum sum;
   std::int64_t h;
 
-  VectorLeast(const GrowthParams& params, const VectorGradients& gradients);
+  VectorChildMinimum(const GrowthParams& params, const VectorGradients& gradients);
   bool fits(const GradientSum& child, int times = 1) const {
     const auto count = static_cast<std::int64_t>(child.hc);
     return child.hc >= times * sum.hc && child.g + count >= times * sum.g && child.g >= times * h;
@@ -57,8 +57,8 @@ class VectorSearch {
   VectorSearch(const GrowthParams& params, const VectorGradients& gradients,
                const std::uint64_t* node);
 
-  // Replaces `best` if the feature has a better split: its rules are SplitSearch's, with the mean
-  // of the outputs' Σh in the place of Σh. The sums of bins that share a column with others may be
+  // Replaces `best` if the feature has a better split, by the rules of SplitSearch with the mean
+  // over the outputs of Σh instead of Σh. The sums of bins that share a column with others may be
   // overwritten.
   void offer(const VectorFeature& feature, VectorSplit& best) const;
 
@@ -68,9 +68,9 @@ class VectorSearch {
   const GrowthParams& params_;
   const VectorGradients& gradients_;
   const std::uint64_t* node_;
-  VectorLeast least_;
+  VectorChildMinimum minimum_;
   double parent_score_ = 0.0;
-  double constant_ = 0.0;  // what every cut's score has in common
+  double constant_ = 0.0;  // the part of the score that all candidates have in common
   bool is_plain_;          // no penalty but λ
   std::vector<PanelOfNode> panels_;
 };

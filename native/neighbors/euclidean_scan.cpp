@@ -59,7 +59,7 @@ void scan_all(const Matrix& rows, const PanelView& panels, const Distance& dista
 constexpr std::size_t kBoxLanes = 8;
 static_assert(kBoxLanes >= kTileQueries && kBoxLanes % distance_detail::kLanes == 0);
 
-// A tile of queries that lie together, and how far each is at least from the rows of each panel.
+// A tile of nearby queries, and lower bounds on their distances to the rows of each panel.
 template <class Distance>
 class BoxDistances {
  public:
@@ -84,7 +84,7 @@ class BoxDistances {
     }
   }
 
-  // The panels, with some of the nearest to one of the queries first.
+  // The panels, starting with some of those nearest to one of the queries.
   const std::vector<Neighbor>& nearest_first() {
     const auto some = static_cast<std::ptrdiff_t>(std::min(kFirst, order_.size()));
     std::partial_sort(order_.begin(), order_.begin() + some, order_.end(), nearer);
@@ -100,7 +100,7 @@ class BoxDistances {
     return may;
   }
 
-  // Panels to look at before all bounds are as tight as these can make them.
+  // Panels to search before bounds are used to skip others.
   static constexpr std::size_t kFirst = 4;
 
  private:
@@ -130,8 +130,8 @@ class BoxDistances {
   std::vector<Neighbor> order_;  // of panels, with their distance to a query
 };
 
-// Queries in the order of a k-d tree of their own, a tile after another: those of a tile have much
-// the same panels near them, and pass over the others.
+// Queries are sorted by a k-d tree of their own, one tile after another: those of a tile have
+// mostly the same nearby panels, and skip the others.
 template <class Distance, class Output>
 void scan_near(const Matrix& rows, const PanelView& panels, const Distance& distance,
                const Matrix& queries, const Output& output, int threads) {

@@ -1,12 +1,12 @@
 // Euclidean neighbours among all rows, by products of matrices that are never written to memory.
 //
 // With rows x and queries q taken from the same centre, |x − q|² = |q|² + 2 (|x|²/2 − q·x). The
-// bracket is computed in float32 for tiles of queries and rows and compared with the most that a
-// row may have to be among a query's neighbours, all rounding errors allowed for; of the few rows
-// that pass, the distance is computed in float64 from the numbers themselves. So the neighbours are
-// those of a float64 brute force, whatever float32 makes of the rest. Where panels have boxes,
-// those are passed over whose box is farther from every query of a tile than its neighbours are.
-// Cosine distances are those of rows of norm 1, where |x − q|²/2 = 1 − q·x.
+// bracket is computed in float32 for tiles of queries and rows and compared with an upper limit for
+// neighbours of the query that includes all rounding errors; for the few rows that pass, the
+// distance is computed in float64 from the original numbers. The neighbours are therefore those of
+// a brute-force search in float64. If panels have boxes, those whose box is farther from every
+// query of a tile than its neighbours are skipped. Cosine distances are those of rows of norm 1,
+// where |x − q|²/2 = 1 − q·x.
 #pragma once
 #include <cstddef>
 
@@ -17,7 +17,7 @@ namespace hedgerow::neighbors {
 // Rows of a panel; it is stored by feature.
 inline constexpr std::size_t kPanelRows = 64;
 
-// Rows in float32, less the centre and times the scale.
+// Rows in float32, centred and scaled.
 struct PanelView {
   const float* values;      // (n_panels, d, kPanelRows), the last panel filled up with zeros
   const float* half_norms;  // (n_panels, kPanelRows): |x|²/2 less the error; infinite beyond n

@@ -31,7 +31,7 @@ void fill_block(const Matrix& rows, const std::uint32_t* index, std::size_t b, d
   }
 }
 
-// Orders rows so that each leaf's follow one another. Nothing but their values decides the order.
+// Orders rows so that those of a leaf are contiguous. The order depends on their values alone.
 class KdTreeBuilder {
  public:
   KdTreeBuilder(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, double* boxes)
@@ -39,7 +39,7 @@ class KdTreeBuilder {
 
   void run(int threads) const {
     std::iota(index_, index_ + rows_.n, std::uint32_t{0});
-    // Level by level until there are enough subtrees to share out.
+    // Level by level until there are enough subtrees for all threads.
     constexpr std::size_t kEnough = 64;
     std::vector<KdNode> level{{0, 0, (rows_.n + leaf_rows_ - 1) / leaf_rows_}};
     while (level.size() < kEnough && !level.front().is_leaf()) {
@@ -56,7 +56,7 @@ class KdTreeBuilder {
   }
 
  private:
-  // Finds the node's box and halves its rows across the widest side.
+  // Computes the node's box and halves its rows along the widest side.
   void divide(const KdNode& node) const {
     std::vector<double> own(boxes_ ? 0 : 2 * rows_.d);
     double* low = boxes_ ? boxes_ + node.id * 2 * rows_.d : own.data();
@@ -168,15 +168,15 @@ template <class Distance>
 constexpr bool has_boxes =
     requires(const Distance& distance) { distance.to_box(nullptr, nullptr, nullptr); };
 
-// Queries of one task of the tree, and of one pass over all blocks: enough of these to make good
-// use of a block while it is in the cache.
+// Queries of a task on the tree, and of a pass over all blocks: enough to reuse a block while it is
+// in the cache.
 constexpr std::size_t kTreeQueries = 32, kScanQueries = 64;
 
 template <class Distance, class Output>
 void search_tree(const RowBlocks& rows, const Distance& distance, const Matrix& queries,
                  const Output& output, int threads) {
   const std::size_t tasks = (queries.n + kTreeQueries - 1) / kTreeQueries;
-  // Queries that lie together follow one another, and find their blocks in the cache.
+  // Nearby queries are processed together, so that their blocks are in the cache.
   std::vector<std::uint32_t> order(queries.n);
   order_by_tree(queries, kTreeQueries, order.data(), threads);
   parallel_for(threads, tasks, [&](std::size_t task) {
@@ -201,6 +201,7 @@ void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& que
   parallel_for(threads, (queries.n + width - 1) / width, [&](std::size_t task) {
     const std::size_t first = task * width, count = std::min(width, queries.n - first);
     std::vector<typename Output::Keeper> keepers;
+    keepers.reserve(count);
     for (std::size_t q = 0; q < count; ++q) keepers.push_back(output.keeper(distance));
     for (std::size_t b = 0; b < rows.n_blocks(); ++b) {
       for (std::size_t q = 0; q < count; ++q)

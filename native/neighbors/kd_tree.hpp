@@ -1,5 +1,5 @@
-// Neighbours among rows in blocks: all blocks looked through, or those of a k-d tree that a query
-// comes near.
+// Neighbours among rows in blocks: all blocks are searched, or those of a k-d tree that are near
+// the query.
 //
 // The tree is balanced and has no links. Its leaves are the blocks, one after another; node v over
 // the blocks [begin, end) has its left half at v + 1 and its right half at v + 2 · (blocks of the
@@ -38,14 +38,14 @@ struct RowBlocks {
 
 inline std::size_t left_blocks(std::size_t n_blocks) { return (n_blocks + 1) / 2; }
 
-// Puts rows into blocks in their order.
+// Fills blocks with rows in their order.
 void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int threads);
 
 // Puts rows into the blocks of a k-d tree: each node is halved across the widest side of its box.
 void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
                    int threads);
 
-// Gives the order of rows in which those of a leaf of `leaf_rows` rows follow one another.
+// Returns an order of rows in which each leaf of `leaf_rows` rows is contiguous.
 void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads);
 
 // The k nearest rows of every query, or all within a radius.

@@ -1,6 +1,6 @@
-// What a search for neighbours keeps of a query while rows are offered to it: the k nearest, or all
-// within a radius. Distances are reduced ones here (of Euclid's, the square), in float64; of rows
-// at the same distance the one with the smaller index is nearer.
+// The state of a query during a search: the k nearest rows so far, or all rows within a radius.
+// Distances are reduced (squared, for Euclidean ones), in float64; of two rows at the same
+// distance, the one with the smaller index is nearer.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,13 +19,13 @@ inline bool nearer(const Neighbor& a, const Neighbor& b) {
   return a.distance < b.distance || (a.distance == b.distance && a.index < b.index);
 }
 
-// The k nearest. What is offered is collected, and now and then all but the k nearest are dropped:
-// fewer operations than to keep an order all the time.
+// The k nearest. Rows are collected, and now and then all but the k nearest are dropped: cheaper
+// than maintaining a heap.
 class NearestKeeper {
  public:
   explicit NearestKeeper(std::size_t k) : k_(k), room_(k + std::max(k, kSpare)) {}
 
-  // Rows farther than this are of no interest.
+  // Rows farther than this are ignored.
   double bound() const { return bound_; }
 
   void offer(double distance, std::uint32_t index) {
@@ -55,7 +55,7 @@ class NearestKeeper {
 
   std::size_t k_;
   std::size_t count_ = 0;
-  std::size_t settled_ = 0;  // how many of them the bound is of
+  std::size_t settled_ = 0;  // how many of them determine the bound
   double bound_ = std::numeric_limits<double>::infinity();
   std::vector<Neighbor> room_;
 };
@@ -79,15 +79,15 @@ class RadiusKeeper {
   std::vector<Neighbor> neighbors_;
 };
 
-// What is asked of every query, and where the answers go. `finish` makes a distance of a reduced
-// one.
+// What is computed for every query, and where results are written. `finish` turns a reduced
+// distance into a distance.
 struct NearestOutput {
   using Keeper = NearestKeeper;
   std::size_t k;
   double* distances;      // (n_queries, k)
   std::int64_t* indices;  // (n_queries, k)
 
-  // How many queries may be asked at once, so that what they keep takes no more than 16 MiB.
+  // How many queries may be processed at once, so that their state takes at most 16 MiB.
   std::size_t most_at_once() const { return (std::size_t{1} << 19) / k + 1; }
 
   template <class Distance>
@@ -117,7 +117,7 @@ struct RadiusOutput {
     return Keeper(distance.reduced_at_least(radius));
   }
 
-  // A reduced distance and the radius are compared as distances: as a brute force would.
+  // Distances are compared with the radius, not reduced distances: as in a brute-force search.
   template <class Distance>
   void write(const Distance& distance, std::size_t query, Keeper& keeper) const {
     neighbors[query] = keeper.take();

@@ -50,9 +50,9 @@ double reduced(const CosineDistance&, const Sums& sums) {
   return CosineDistance::from_sums(sums.product, sums.squares);
 }
 
-// A sum of m products is within m 2^-53 of Σ|x·q| ≤ (|x|² + |q|²)/2. What is stored of |x|² and
-// what a query's limit has of |q|² are lessened by more than that, and than what sums of squares
-// lose.
+// The error of a sum of m products is at most m 2^-53 Σ|x·q|, with Σ|x·q| ≤ (|x|² + |q|²)/2. The
+// stored |x|² and the |q|² in a query's limit are reduced by more than that, and by more than the
+// error of sums of squares.
 double shrink_factor(std::size_t m) { return 1.0 - static_cast<double>(m + 8) * 0x1p-50; }
 
 template <class Distance, class Output>

@@ -1,7 +1,7 @@
-// Neighbours among the rows of a sparse matrix, Euclidean or by the cosine. A query's products with
-// all rows are summed through the columns in which it has numbers; of the rows that these sums
-// leave, the distance is computed from the numbers themselves, in the order of the columns: it is,
-// bit for bit, the distance that the same rows would have if their zeros were written out.
+// Neighbours among the rows of a sparse matrix, by Euclidean or cosine distance. The products of a
+// query with all rows are accumulated over the columns of its nonzeros; for the rows that remain
+// candidates the distance is computed in the order of the columns: it is, bit for bit, that of the
+// same rows in a dense matrix.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SparseMatrix {
   std::size_t end(std::size_t row) const { return static_cast<std::size_t>(starts[row + 1]); }
 };
 
-// The same numbers by row and by column; rows of the latter are columns of the former.
+// A matrix by row and by column (its transpose).
 struct SparseIndex {
   SparseMatrix by_row, by_column;
 };

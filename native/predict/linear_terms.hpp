@@ -1,7 +1,7 @@
-// Linear leaves: what a leaf adds is its value plus slopes along the numeric features on its path,
+// Linear leaves: a leaf adds its value plus slopes along the numeric features on its path,
 //   value + Σ coefficient · (x − centre).
-// A number beyond the range of the leaf's training rows, and a tenth of it, counts as the end of
-// that: no leaf says more than its own rows could have shown. One that is missing adds nothing.
+// Numbers are clipped to the range of the leaf's training rows, extended by a tenth, so that leaves
+// do not extrapolate. Missing values add nothing.
 #pragma once
 #include <cmath>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What trees say on average of rows of which only shares are known.
+// Mean predictions of trees.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace hedgerow::predict {
 
-// The mean value of the leaves below each node, n_values a node, where `share` is the part of its
-// parent's rows that comes to a node.
+// The mean value of the leaves below each node, n_values per node; `share` is the fraction of the
+// parent's rows in each node.
 inline std::vector<double> node_means(const TreeArrays& tree, const double* share) {
   const std::size_t n_values = tree.n_values;
   std::vector<double> mean(tree.value, tree.value + tree.n_nodes * n_values);

@@ -1,9 +1,9 @@
-// Prediction: rows → scores or leaves. A Predictor is made once from an ensemble's arrays and holds
-// each tree in two forms: flat (flat_tree.hpp) for blocks of rows, and as nodes to step through for
-// a few rows and for trees too large to be flat.
+// Prediction: rows → scores or leaves. A Predictor is built once from an ensemble's arrays and
+// stores each tree in two forms: flat (flat_tree.hpp) for blocks of rows, and as nodes to step
+// through for few rows and for trees too large to be flat.
 //
-// A row's score is the start value plus the trees' leaf values in tree order, whatever the rows
-// around it: the result does not depend on batch, threads, form or instruction set.
+// The score of a row is the start value plus the leaf values in the order of the trees: it does not
+// depend on batch, threads, form or instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,13 +44,13 @@ struct EnsembleArrays {
   std::span<const double> base_score;
   const LinearTerms* linear = nullptr;  // the slopes of the nodes, if leaves have any
 
-  // A node has one value, which the tree adds to its output, or one for each output.
+  // A node has one value, for the output of the tree, or one for each output.
   std::size_t n_trees() const { return tree_output.size(); }
   TreeArrays tree(std::size_t t) const;
 };
 
-// Which trees to add, and where the sums go. Stage s, of `stage_trees` trees, follows stage s − 1
-// and ends with the scores (rows × outputs) in `stages` + s · `stage_stride`.
+// Which trees to add, and where to write the sums. Stage s adds `stage_trees` trees to stage s − 1;
+// its scores (rows × outputs) are written to `stages` + s · `stage_stride`.
 struct Stages {
   std::size_t first_tree, stage_trees, n_stages;
   Strided<const double> start;  // scores before the first stage; the base score if it has no data
@@ -71,7 +71,7 @@ class Predictor {
   template <class T>
   void predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages, int threads) const;
 
-  // leaves(row, tree): the node, counted from the tree's first, in which the row ends.
+  // leaves(row, tree): the leaf of the row, as a node number within the tree.
   template <class T>
   void apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
              int threads) const;

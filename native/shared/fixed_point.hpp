@@ -31,10 +31,10 @@ struct GradientSum {
 
 // How the reals of one tree become integers.
 //
-// Wide rows (16 bytes) use all of GradientSum's range: the unit of g is Σ|g| / 2^62, finer than the
-// rounding of a float64 sum. Packed rows (4 bytes) serve when there are many rows and none towers
-// over the rest: widened to one 64-bit word that holds g, h and a count of one, they make a
-// histogram update one load, one addition and one store of 8 bytes.
+// Wide rows (16 bytes) use the full range of GradientSum: the unit of g is Σ|g| / 2^62, finer than
+// the rounding of a float64 sum. Packed rows (4 bytes) are used if there are many rows and none
+// dominates: widened to one 64-bit word that holds g, h and a count of one, they reduce a histogram
+// update to one load, one addition and one store of 8 bytes.
 struct FixedPoint {
   double g_unit = 1.0;
   double h_unit = 1.0;
@@ -43,14 +43,14 @@ struct FixedPoint {
   int row_h_bits = 0;  // a packed row is g << row_h_bits | h
   int count_bits = 0;  // a word is g << (h_bits + count_bits) | h << count_bits | count
   int h_bits = 0;
-  bool has_zero_h = true;  // whether a row may have no h at all, and not a step
+  bool has_zero_h = true;  // whether the h of a row may be 0
 
   std::uint64_t h_mask() const { return (std::uint64_t{1} << count_shift) - 1; }
   std::uint64_t count(const GradientSum& s) const { return s.hc >> count_shift; }
   std::uint64_t h_steps(const GradientSum& s) const { return s.hc & h_mask(); }
-  // The steps of Σh, and one for each row: what least_weight.hpp compares.
+  // The steps of Σh plus one per row, which min_child_weight.hpp compares.
   std::uint64_t most_steps(const GradientSum& s) const { return h_steps(s) + count(s); }
-  // Whether every row's h is one step, so that no step was rounded.
+  // Whether the h of every row is one step, so that nothing was rounded.
   bool has_equal_h() const { return packed && row_h_bits == 1; }
   double g(const GradientSum& s) const { return static_cast<double>(s.g) * g_unit; }
   double h(const GradientSum& s) const {
@@ -71,7 +71,7 @@ struct FixedPoint {
   }
 };
 
-// The gradients of one output, quantised: one of the two arrays is in use, as FixedPoint says.
+// The quantised gradients of one output; FixedPoint says which of the two arrays is in use.
 struct Gradients {
   const std::int32_t* packed = nullptr;
   const GradientSum* wide = nullptr;
@@ -80,7 +80,7 @@ struct Gradients {
   GradientSum row(std::size_t i) const { return fixed.packed ? fixed.widen(packed[i]) : wide[i]; }
 };
 
-// What the choice of units depends on.
+// The statistics of gradients that determine the units.
 struct GradientSummary {
   double max_g = 0.0, sum_g = 0.0;  // of |g|
   double max_h = 0.0, sum_h = 0.0;
@@ -95,16 +95,16 @@ struct GradientSummary {
   }
 };
 
-// Fewer rows than this are trained on in wide form: the time is elsewhere, and precision is free.
+// Fewer rows are stored in wide form: time is spent elsewhere, and precision is free.
 inline constexpr std::size_t kPackedFromRows = 32768;
 
-// Whether numbers of this size have reciprocals in single precision, through which packed rows
-// pass.
+// Whether numbers of this magnitude have reciprocals in single precision, which packed rows pass
+// through.
 inline bool is_moderate(double largest) {
   return largest == 0.0 || (largest > 1e-30 && largest < 1e30);
 }
 
-// One of `steps` steps to the largest number; at least the smallest that has a reciprocal.
+// The unit that divides the largest number into `steps`; at least the smallest normal number.
 inline double unit_for(double largest, double steps) {
   return largest > 0.0 ? std::max(largest / steps, std::numeric_limits<double>::min()) : 1.0;
 }
@@ -125,7 +125,7 @@ inline FixedPoint packed_units(const GradientSummary& summary) {
   FixedPoint fixed;
   fixed.packed = true;
   fixed.count_bits = kCountBits;
-  // If all h are equal, one step says it all.
+  // If all h are equal, one step is enough.
   fixed.row_h_bits = summary.min_h == summary.max_h ? 1 : kRowBitsH;
   fixed.h_bits = fixed.row_h_bits + kCountBits;
   fixed.h_unit = unit_for(summary.max_h, steps(fixed.row_h_bits));
@@ -135,11 +135,11 @@ inline FixedPoint packed_units(const GradientSummary& summary) {
   return fixed;
 }
 
-// Wide: one step of g is Σ|g| / 2^62, so no sum can overflow and none loses what a float64 sum
-// would keep.
+// Wide: one step of g is Σ|g| / 2^62, so that no sum overflows, and none is less precise than in
+// float64.
 inline FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
   FixedPoint fixed;
-  // Rounding may add a step a row, and a few parts in 2^53 of the whole.
+  // Rounding may add one step per row, and a few parts in 2^53 of the total.
   const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
   fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
   fixed.h_unit = unit_for(summary.sum_h, room);
@@ -148,7 +148,7 @@ inline FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int 
 
 }  // namespace fixed_point
 
-// Whether packed rows are precise enough: many rows, none of which towers over the rest.
+// Whether packed rows are precise enough: many rows, none of which dominates.
 inline bool fits_packed(const GradientSummary& summary, std::size_t n) {
   const auto rows = static_cast<double>(n);
   return n >= kPackedFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
@@ -162,13 +162,13 @@ inline FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bo
   FixedPoint fixed = packed ? fixed_point::packed_units(summary)
                             : fixed_point::wide_units(summary, n, count_shift);
   fixed.count_shift = count_shift;
-  // Packed rows pass through single precision, where the smallest numbers vanish.
+  // Packed rows pass through single precision, where the smallest numbers become 0.
   fixed.has_zero_h = !(summary.min_h > (packed ? 0x1p-126 : 0.0));
   return fixed;
 }
 
-// A row as a packed integer. A row with weight never vanishes: H stays positive wherever there are
-// rows.
+// Quantises a row to a packed integer. A positive h becomes at least one step, so that H is
+// positive wherever there are rows with weight.
 struct PackedQuantiser {
   float per_g, per_h;
   int row_h_bits;
@@ -190,7 +190,7 @@ struct PackedQuantiser {
   }
 };
 
-// A row as a wide sum of one.
+// Quantises a row to a wide sum.
 struct WideQuantiser {
   double per_g, per_h;
   std::uint64_t one;

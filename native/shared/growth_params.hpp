@@ -1,8 +1,8 @@
-// How a tree grows: the parameters of every boosting engine, plain numbers with a fixed layout.
+// The parameters of tree growth for all boosting engines, plain numbers with a fixed layout.
 //
 // Names, meanings and defaults are those of the Python dataclass GrowthParams
-// (hedgerow/_tree/growth_params.py), which says what each is for; bind/growth_params.hpp fills one
-// from the other by name. Constraints, which are lists, stand in tree/constraints.hpp.
+// (hedgerow/_tree/growth_params.py), which documents them; bind/growth_params.hpp copies fields by
+// name. Constraints, which are lists, are in tree/constraints.hpp.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -13,7 +13,7 @@
 
 namespace hedgerow {
 
-// Which leaf is split next: the one that gains most, or those of a level in turn.
+// Which leaf is split next: the one with the largest gain, or all leaves of a level in turn.
 enum class GrowPolicy : std::int32_t { leafwise, levelwise };
 inline constexpr Named<GrowPolicy> kGrowPolicies[] = {{"leafwise", GrowPolicy::leafwise},
                                                       {"levelwise", GrowPolicy::levelwise}};
@@ -44,14 +44,18 @@ struct GrowthParams {
     return {reg_lambda + extra_lambda, reg_alpha, max_delta_step};
   }
   double weight(double G, double H) const { return leaf_weight(penalties(), leaf, G, H); }
-  // Whether the leaves of a tree take one more step in common; not beyond the longest allowed.
+  // Whether the leaves of a tree take an additional common step; not if max_delta_step limits them.
   bool has_common_step() const { return !leaf.is_newton() && max_delta_step == 0.0; }
   bool is_leafwise() const { return grow_policy == GrowPolicy::leafwise; }
-  std::int64_t fewest_rows() const { return min_samples_leaf > 1 ? min_samples_leaf : 1; }
+  std::int64_t min_rows() const { return min_samples_leaf > 1 ? min_samples_leaf : 1; }
+  // Whether a leaf with this number of rows and depth may be split.
+  bool may_split(std::int64_t rows, int depth) const {
+    return rows >= 2 * min_rows() && (max_depth == 0 || depth < max_depth);
+  }
 };
 static_assert(std::is_trivially_copyable_v<GrowthParams>);
 
-// visit(name in Python, field) for each.
+// Calls visit(name in Python, field) for each field.
 template <class Params, class Visit>
 void visit_fields(Params& params, Visit visit) {
   visit("max_leaves", params.max_leaves);

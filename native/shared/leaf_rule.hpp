@@ -1,4 +1,4 @@
-// How a leaf's weight follows from its sums of gradients.
+// The weight of a leaf as a function of its gradient sums.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 
 namespace hedgerow {
 
-// How a leaf's weight follows from G and H. Most losses take Newton's step. Those of the form
-// Σ (B e^(b·s)/b + A e^(−a·s)/a), with b the growth rate and a the decay rate, are known from
-// G = B − A and H = b·B + a·A wherever s goes, so a leaf can take the step that is best: Newton's
-// may be far too long there.
+// How the weight of a leaf follows from G and H. Most losses take a Newton step. Losses of the form
+// Σ (B e^(b·s)/b + A e^(−a·s)/a), with growth rate b and decay rate a, are determined for all
+// scores by G = B − A and H = b·B + a·A, so that a leaf can take the optimal step, where a Newton
+// step may be far too long.
 struct LeafRule {
   double decay_rate = 0.0, growth_rate = 0.0;  // both 0: Newton's step
 
@@ -19,11 +19,11 @@ struct LeafRule {
 
 namespace leaf_rule {
 
-inline constexpr double kFarthest = 32.0;  // where a weight ends that no penalty holds back
-inline constexpr double kNear = 1e-14;     // a step so small beside the weight is the last
+inline constexpr double kFarthest = 32.0;  // the largest weight if no penalty limits it
+inline constexpr double kNear = 1e-14;     // relative step size at which iteration stops
 inline constexpr int kMostSteps = 100;
 
-// The two sums of exponentials that G and H are made of.
+// The two sums of exponentials that G and H consist of.
 struct Parts {
   double rising, falling;
 
@@ -37,8 +37,8 @@ struct Parts {
   }
 };
 
-// The root v of rising e^(b·v) − falling e^(−a·v) + λv + constant, which increases and has
-// the sign given: Newton's method from 0 on, within an interval that holds the root.
+// The root v, with the given sign, of the increasing function rising e^(b·v) − falling e^(−a·v) +
+// λv + constant: Newton's method from 0, within an interval that contains the root.
 inline double root(const LeafRule& rule, const Parts& parts, double reg_lambda, double constant,
                    double sign) {
   double near = 0.0, far = sign * kFarthest, v = 0.0;
@@ -58,7 +58,7 @@ inline double root(const LeafRule& rule, const Parts& parts, double reg_lambda, 
 
 }  // namespace leaf_rule
 
-// The weight that minimises the loss with the penalties ½λv² + α|v|, by a rule that is not
+// The weight that minimises the loss with penalties ½λv² + α|v|, for a rule other than
 // Newton's.
 inline double exponential_step(const LeafRule& rule, double G, double H, double reg_lambda,
                                double reg_alpha) {
@@ -67,24 +67,25 @@ inline double exponential_step(const LeafRule& rule, double G, double H, double 
   return leaf_rule::root(rule, {rule, G, H}, reg_lambda, sign * reg_alpha, sign);
 }
 
-// A part η of the best steps, or steps that λ holds back, move the sum of all predictions: of rows
-// that are to rise and to fall by the same, those that fall weigh less each time. So all leaves of
-// a tree move on together by one more step, after which 1 − η of the tree's slope is left, as if
-// the loss were a parabola. With the log link of counts, predictions then add up to the targets.
+// Optimal steps times a learning rate η < 1, or shrunk by λ, shift the sum of all predictions:
+// among rows that should move up and down by the same amount, those that move down lose weight each
+// time. Therefore all leaves of a tree take one more common step, after which 1 − η of the slope
+// remains, as for a quadratic loss. With the log link of counts, predictions then add up to the
+// targets.
 class CommonStep {
  public:
   CommonStep(const LeafRule& rule, double learning_rate)
       : rule_(rule), learning_rate_(learning_rate) {}
 
-  // A leaf's sums, and the value that it adds.
+  // Adds a leaf: its sums and its value.
   void add(double G, double H, double value);
   double step() const;
 
  private:
   LeafRule rule_;
   double learning_rate_;
-  double slope_ = 0.0;                   // where the leaves were
-  double rising_ = 0.0, falling_ = 0.0;  // the slope's parts where they are now
+  double slope_ = 0.0;                   // before the individual steps
+  double rising_ = 0.0, falling_ = 0.0;  // the parts of the slope after them
 };
 
 inline void CommonStep::add(double G, double H, double value) {
@@ -95,11 +96,11 @@ inline void CommonStep::add(double G, double H, double value) {
 }
 
 inline double CommonStep::step() const {
-  if (!(rising_ > 0.0 && falling_ > 0.0)) return 0.0;  // nothing would hold it back
-  const double left_over = std::max(0.0, 1.0 - learning_rate_) * slope_;
-  const double slope = rising_ - falling_ - left_over;
+  if (!(rising_ > 0.0 && falling_ > 0.0)) return 0.0;  // unbounded
+  const double remaining = std::max(0.0, 1.0 - learning_rate_) * slope_;
+  const double slope = rising_ - falling_ - remaining;
   if (slope == 0.0) return 0.0;
-  return leaf_rule::root(rule_, {rising_, falling_}, 0.0, -left_over, slope < 0.0 ? 1.0 : -1.0);
+  return leaf_rule::root(rule_, {rising_, falling_}, 0.0, -remaining, slope < 0.0 ? 1.0 : -1.0);
 }
 
 }  // namespace hedgerow

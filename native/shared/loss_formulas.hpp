@@ -1,13 +1,13 @@
-// The losses that are computed natively, a functor each, and the table of their names.
+// The losses with native gradients: a functor each, and the table of their names.
 //
 // A loss is one class in Python (hedgerow/_boosting/losses), whose `name` is a name of the tables
 // at the end of this file, and one row there: the name, and the functor that differentiates it.
 //
 // s is a score, y the target, r = s − y. A functor is made with the loss's parameter, 0 for a loss
 // that has none, and returns the gradient and the hessian of one row. The hessian of a loss that is
-// linear far from the target vanishes there, and Newton steps would be without bounds; instead it
-// is that of the parabola which touches the loss here and lies above it everywhere, so that a step
-// never makes the loss worse.
+// linear far from the target vanishes there, and Newton steps would be unbounded; it is replaced by
+// that of the parabola that touches the loss at s and lies above it everywhere, so that a step
+// never increases the loss.
 #pragma once
 #include <cmath>
 
@@ -21,10 +21,10 @@ struct Derivatives {
 
 namespace loss_formulas {
 
-// A loss is flat where its hessian vanishes; this keeps Newton steps finite there.
-inline constexpr double kLeastHessian = 1e-16;
+// A lower bound on hessians, which keeps Newton steps finite.
+inline constexpr double kMinHessian = 1e-16;
 
-inline double at_least(double h) { return h > kLeastHessian ? h : kLeastHessian; }
+inline double at_least(double h) { return h > kMinHessian ? h : kMinHessian; }
 
 // ½r².
 struct SquaredError {

@@ -1,4 +1,4 @@
-// Values that Python knows by a name, such as the enumerators of an option.
+// Values with names, such as the enumerators of an option: Python selects them by name.
 #pragma once
 
 namespace hedgerow {

@@ -9,8 +9,8 @@
 //     ½ [score(left) + score(right) − score(parent)] − γ,     γ = min_split_gain.
 //
 // `Real` is a double, a vector of doubles, or where a template says so a DoubleDouble. Formulas
-// that are equal on paper round differently, and a model's bits follow from the one that is used:
-// where two forms stand here, both are needed.
+// that are equal on paper round differently, and a model's bits depend on the one that is used:
+// where there are two forms, both are needed.
 #pragma once
 #include <cmath>
 
@@ -78,7 +78,7 @@ inline double leaf_weight(const Penalties& penalties, const LeafRule& rule, doub
   return capped_weight(w, penalties.cap);
 }
 
-// The score at a weight that need not be the best.
+// The score at any weight.
 template <class Real>
 Real score_at(const Real& G, const Real& d, double alpha, const Real& w) {
   const Real size = w < 0.0 ? -w : w;
@@ -90,7 +90,7 @@ inline DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, doubl
   return -(w * (G * 2.0 + d * w) + size * (2.0 * alpha));
 }
 
-// The score at the best weight within the cap as a quotient: how the histogram engines write it.
+// The score at the best weight within the cap as a quotient: the form of the histogram engines.
 inline double leaf_score(const Penalties& penalties, double G, double H) {
   const double d = H + penalties.lambda;
   if (!(d > 0.0)) return 0.0;
@@ -102,8 +102,8 @@ inline double leaf_score(const Penalties& penalties, double G, double H) {
   return -(2.0 * T * capped + d * capped * capped);
 }
 
-// The same by the weight, which needs no case for the cap: how the exact engine writes it; any
-// Real. With T(G) in place of G the L1 penalty is already counted, as w has the opposite sign.
+// The same computed from the weight, which needs no case for the cap: the form of the exact engine;
+// any Real. T(G) instead of G includes the L1 penalty, as w has the opposite sign.
 template <class Real>
 Real score_by_weight(const Penalties& penalties, const Real& G, const Real& H) {
   const Real T = soft_threshold(G, penalties.alpha), d = H + penalties.lambda;
@@ -139,10 +139,10 @@ Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const
   return {T_left * T_left * b + T_right * T_right * a, a * b};
 }
 
-// What is left of the same where α = 0, so that the gradients of the two sides add up to G. With
-// S = a + b, the same for every cut of a node,
+// The variable part of the same if α = 0, so that the gradients of the two sides add up to G. With
+// S = a + b, which is constant within a node,
 //     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
-// and the best cut has the largest t²/(a b). `mean` is G/S.
+// and the best split has the largest t²/(a b). `mean` is G/S.
 template <class Real, class Constant>
 Fraction<Real> split_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
                               const Constant& both_sides, const Constant& mean) {
@@ -150,11 +150,19 @@ Fraction<Real> split_fraction(const Real& G_left, const Real& H_left, const Cons
   return {t * t, a * b};
 }
 
-// The gain of a split from the score of its children together; `scale` leads from the units of the
-// scores to those of the loss.
+// The gain of a split from the sum of its children's scores; `scale` converts the units of scores
+// to those of the loss.
 inline double split_gain(double children, double parent, double min_split_gain,
                          double scale = 1.0) {
   return 0.5 * (children - parent) * scale - min_split_gain;
+}
+
+// The same of scores in double-double.
+inline DoubleDouble split_gain(const DoubleDouble& children, const DoubleDouble& parent,
+                               double min_split_gain, double scale) {
+  const DoubleDouble difference = children - parent;
+  const double unit = 0.5 * scale;
+  return DoubleDouble(unit * difference.high, unit * difference.low) - min_split_gain;
 }
 
 }  // namespace hedgerow

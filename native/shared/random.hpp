@@ -1,21 +1,21 @@
-// Randomness as a hash of what it is for: (seed, purpose, a, b) in, 64 random bits out. There is no
-// stream and no state, so a draw depends neither on the thread that makes it nor on the draws
+// Random numbers as hashes: (seed, purpose, a, b) in, 64 random bits out. There is no stream and no
+// state, so a random number depends neither on the thread nor on the numbers drawn
 // before.
 #pragma once
 #include <cstdint>
 
 namespace hedgerow {
 
-// What a draw decides. Two purposes never share random bits, whatever their a and b.
+// What a random number is used for. Two purposes never share random bits, whatever their a and b.
 enum class Purpose : std::uint64_t {
-  bin_sample = 1,       // which rows the thresholds are found from: a = 0, b = row
+  bin_sample = 1,       // which rows thresholds are computed from: a = 0, b = row
   row_sample = 2,       // which rows a round trains on: a = round, b = row
   tree_features = 3,    // which features a tree may use: a = tree, b = feature
   level_features = 4,   // which of those a level of it may use: a = tree and depth, b = feature
   node_features = 5,    // which of those a node may use: a = tree and node, b = feature
   cart_features = 6,    // in which order a node tries features: a = node, b = place in the order
-  cart_threshold = 7,   // where a node cuts a feature: a = node, b = feature
-  cart_categories = 8,  // in which order a cut takes categories: a = node and feature, b = category
+  cart_threshold = 7,   // a node's random thresholds: a = node, b = feature
+  cart_categories = 8,  // a node's random order of categories: a = node and feature, b = category
   bootstrap = 9,        // which rows a tree is grown on: a = tree, b = number of the draw
   permutation = 10,     // how a feature is shuffled: a = tree and feature, b = place
   descent_order = 11,   // in which order an epoch of a descent visits rows: a = epoch, b = place
@@ -29,8 +29,8 @@ constexpr std::uint64_t mix_u64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// For fixed (seed, purpose, a) this is SplitMix64, and b the position at which it is read: where
-// there are many b, the key is made but once.
+// For fixed (seed, purpose, a) this is SplitMix64, and b is the position at which it is read: if
+// there are many b, the key is computed once.
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;  // 2^64 / golden ratio, odd
 constexpr std::uint64_t hash_key(std::uint64_t seed, Purpose purpose, std::uint64_t a) {
   std::uint64_t key = mix_u64(seed + kGolden);

@@ -5,9 +5,8 @@
 
 namespace hedgerow {
 
-// The sum of n numbers, halves before the whole, so that rounding errors grow with log n. Which
-// numbers meet first depends on n alone: not on threads, on instruction sets or on the version of
-// another library.
+// The pairwise sum of n numbers, whose rounding errors grow with log n. The order of additions
+// depends on n alone: not on threads, on instruction sets or on the version of another library.
 inline double pairwise_sum(const double* numbers, std::size_t n) {
   constexpr std::size_t kLanes = 8, kWhole = 128;
   if (n > kWhole) {

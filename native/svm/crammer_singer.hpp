@@ -1,5 +1,5 @@
-// Crammer and Singer's machine of many classes by its dual, a row at a time (Keerthi, Sundararajan,
-// Chang, Hsieh and Lin, 2008). With W_m = Σ_i α_im x_i it minimises
+// Crammer and Singer's multiclass SVM, by its dual, a row at a time (Keerthi, Sundararajan, Chang,
+// Hsieh and Lin, 2008). With W_m = Σ_i α_im x_i it minimises
 //
 //   ½ Σ_m ‖W_m‖² + Σ_i Σ_m [m ≠ y_i] α_im,   Σ_m α_im = 0,   α_im ≤ C_i [m = y_i],
 //
@@ -17,8 +17,8 @@ namespace hedgerow::svm::linear {
 
 class CrammerSinger final : public Descent {
  public:
-  // α is [n_rows][n_classes] and W is [width][n_classes]; they belong to the caller, who has made
-  // them agree. `square` holds the rows' ‖x_i‖².
+  // α is [n_rows][n_classes] and W is [width][n_classes]; both belong to the caller and must be
+  // consistent. `square` holds the rows' ‖x_i‖².
   CrammerSinger(AnyRows rows, const std::int32_t* label, std::size_t n_classes, const double* C,
                 const double* square, double* alpha, double* W, std::uint64_t seed);
 
@@ -37,7 +37,7 @@ class CrammerSinger final : public Descent {
   std::size_t n_classes_;
   const double *C_, *square_;
   double *alpha_, *W_;
-  std::vector<double> gradient_, bound_, sorted_, change_;  // of the row at hand
+  std::vector<double> gradient_, bound_, sorted_, change_;  // of the current row
 };
 
 }  // namespace hedgerow::svm::linear

@@ -1,5 +1,5 @@
-// What coordinate descents share: epochs over coordinates in an order shuffled anew each time,
-// those left out that look settled ("shrinking"), and a last look at all of them before the end.
+// The common part of coordinate descents: epochs over shuffled coordinates, without those that have
+// probably converged ("shrinking"), and a final epoch over all of them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@ class Descent {
  public:
   virtual ~Descent() = default;
 
-  // Goes on for at most `epochs`, until an epoch over all coordinates finds no violation of the
-  // optimality conditions above `tolerance`. Begins with all coordinates: the caller may have moved
-  // some. Gives how many epochs there were.
+  // Runs at most `epochs` epochs, until one over all coordinates finds no violation of the
+  // optimality conditions above `tolerance`. Starts with all coordinates: the caller may have
+  // changed some. Returns the number of epochs.
   int run(int epochs, double tolerance);
 
   // The largest violation that the last epoch found.
@@ -24,15 +24,15 @@ class Descent {
  protected:
   Descent(std::size_t n_coordinates, std::uint64_t seed);
 
-  // Before and after the epochs of a run: to take over what the caller has moved, and to hand back.
+  // Called before and after the epochs of a run, to read and to write the caller's arrays.
   virtual void begin() {}
   virtual void end() {}
 
-  // Visits the active coordinates in their order, sets violation_, and keeps those that are not
-  // settled. If `afresh`, violations of the epoch before say nothing.
+  // Visits the active coordinates in their order, sets violation_, and keeps those that have not
+  // converged. If `afresh`, the violations of the previous epoch are ignored.
   virtual void epoch(bool afresh) = 0;
 
-  // Call for every so many numbers read: looks for Ctrl-C about every millisecond.
+  // Call with the count of numbers read: checks for Ctrl-C about every millisecond.
   void look_after(std::size_t numbers);
 
   std::vector<std::uint32_t> active_;

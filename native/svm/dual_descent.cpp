@@ -8,7 +8,7 @@ namespace hedgerow::svm::linear {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Rows that are fetched ahead of their step, and coordinates ahead of those: both may be anywhere.
+// Rows that are prefetched ahead of their step, and coordinates ahead of those.
 constexpr std::size_t kAhead = 4, kFarAhead = 12;
 
 // argmin over [lower, upper] of ½h(b − q)² + ε|b|.
@@ -29,7 +29,7 @@ DualDescent::DualDescent(AnyRows rows, DualProblem problem, const double* square
       w_(w),
       coordinates_(n_rows(rows)) {
   for (std::size_t i = 0; i < coordinates_.size(); ++i) {
-    // A row of zeros has no curvature: any step that is long enough ends at the right bound.
+    // A row of zeros has no curvature: any step that is long enough ends at the correct bound.
     const double curvature =
         std::max(square[i] + problem.ridge[i], std::numeric_limits<double>::min());
     coordinates_[i] = {

@@ -1,6 +1,6 @@
-// Coordinate descent in the dual of a linear machine (Hsieh et al., 2008, for classes; Ho and Lin,
-// 2012, for numbers). With w = Σ β_i x_i kept up to date, a step changes one β_i to the minimiser
-// of
+// Coordinate descent in the dual of a linear SVM (Hsieh et al., 2008, for classification; Ho and
+// Lin, 2012, for regression). With w = Σ β_i x_i kept up to date, a step changes one β_i to the
+// minimiser of
 //
 //   ½‖w‖² + ½ Σ ridge_i β_i² − Σ target_i β_i + ε Σ |β_i|,   lower_i ≤ β_i ≤ upper_i,
 //
@@ -28,7 +28,7 @@ class DualDescent final : public Descent {
               std::uint64_t seed);
 
  private:
-  // All that a step needs to know of a row but x_i, in one line of the cache.
+  // All that a step needs of a row except x_i, in one cache line.
   struct alignas(64) Coordinate {
     double beta, target, lower, upper, ridge, curvature;
   };

@@ -318,7 +318,7 @@ void KernelTable<T>::tile(const QueryTiles& queries, std::size_t first, std::siz
 template <class T>
 void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                           T* values, int threads) const {
-  // As many panels as stay near while all rows are held against them.
+  // As many panels as stay in the cache while they are multiplied with all rows.
   constexpr std::size_t kNear = 1 << 18;
   const std::size_t panel_bytes = kPanelRows * std::max<std::size_t>(d_, 1) * sizeof(T);
   const std::size_t at_once = std::clamp<std::size_t>(kNear / panel_bytes, 2, 16);

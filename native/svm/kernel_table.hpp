@@ -1,9 +1,9 @@
 // Kernels of pairs of rows: k(x, z) is a function of their scalar product, or of a distance.
 //
-// Rows of the table lie in panels, feature by feature, so that a tile of a few rows and of a few
-// vectors of columns is summed up in registers and finished while it is there. A sum is taken in
-// the order of the features, product by product: what comes out depends neither on the tile nor on
-// the instruction set, and k(x, z) is k(z, x) to the last bit.
+// Rows of the table are stored in panels, feature by feature, so that a tile of a few rows and a
+// few vectors of columns is summed in registers. Sums are in the order of the features, product by
+// product: results depend neither on the tile nor on the instruction set, and k(x, z) is k(z, x) to
+// the last bit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,8 @@ struct KernelRule {
   double coef0 = 0.0;
   int degree = 3;
 
-  // What rows are multiplied with before products or distances of them are taken: so that the rest
-  // of a Gaussian or Laplacian kernel has no factor any more.
+  // The factor of rows before products or distances are computed, so that Gaussian and Laplacian
+  // kernels need no other factor.
   double scale() const;
 };
 
@@ -52,8 +52,8 @@ struct RowMatrix {
 template <class T>
 class KernelTable {
  public:
-  // The centre is subtracted from all rows. Distances do not change; about the middle of the rows
-  // less of them is lost. Where products count, it must be 0.
+  // The centre is subtracted from all rows. Distances do not change, and are more precise near the
+  // middle of the rows. It must be 0 for kernels of products.
   KernelTable(const KernelRule& rule, const RowMatrix& rows, std::span<const double> centre);
 
   std::size_t size() const { return n_; }

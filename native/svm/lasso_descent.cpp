@@ -92,7 +92,7 @@ void LassoDescent::visit(const Columns& x) {
     if (away > 0.0) step(x, j, at);
   }
   active_.resize(n_active);
-  // The worst weight's violation, shared out: as the others move, gradients change by far less.
+  // A fraction of the largest violation: gradients change by far less as other weights move.
   settled_ = violation_ > 0.0 ? violation_ / static_cast<double>(n_rows(columns_)) : kInfinity;
 }
 

@@ -1,5 +1,5 @@
-// Coordinate descent in the primal of the machine whose weights' absolute values are penalised
-// (Yuan, Chang, Hsieh and Lin, 2010):
+// Coordinate descent in the primal of the L1-penalised linear SVM (Yuan, Chang, Hsieh and Lin,
+// 2010):
 //
 //   Σ_j |w_j| + Σ_i C_i max(0, slack_i)²,   slack_i = 1 − y_i w·x_i.
 //
@@ -16,8 +16,8 @@ namespace hedgerow::svm::linear {
 
 class LassoDescent final : public Descent {
  public:
-  // `columns` is X transposed: its rows are features. w and slack belong to the caller, who has
-  // made them agree; y is −1 or 1.
+  // `columns` is X transposed: its rows are features. w and slack belong to the caller and
+  // must be consistent; y is −1 or 1.
   LassoDescent(AnyRows columns, const double* y, const double* C, double* w, double* slack,
                std::uint64_t seed);
 
@@ -39,7 +39,7 @@ class LassoDescent final : public Descent {
   AnyRows columns_;
   const double *y_, *C_;
   double *w_, *slack_;
-  double settled_;  // how far within its bounds the gradient of a weight at 0 lets it stay there
+  double settled_;  // how far within its bounds the gradient of an inactive weight must be
 };
 
 }  // namespace hedgerow::svm::linear

@@ -12,9 +12,9 @@
 namespace hedgerow::svm::linear {
 namespace {
 
-// Numbers of X that one piece of work reads: about a quarter of a millisecond.
+// Numbers of X in a piece: about a quarter of a millisecond of work.
 constexpr std::size_t kPieceNumbers = std::size_t{1} << 18;
-// Sums that pieces keep for themselves, at most: beyond, adding them up would cost as much again.
+// Maximum number of pieces with their own sums: adding up more would cost as much again.
 constexpr std::size_t kMostPieces = 16;
 
 // Pieces of the rows: how many depends on the data alone, never on the threads.
@@ -30,7 +30,7 @@ struct Pieces {
   std::size_t end(std::size_t piece) const { return std::min((piece + 1) * rows_each, n_rows); }
 };
 
-// Runs add(begin, end, sums) for the rows of each piece with sums of its own, and adds those up.
+// Runs add(begin, end, sums) for the rows of each piece with separate sums, and adds these up.
 template <class Rows, class Add>
 void sum_pieces(const Rows& x, std::size_t n_sums, double* out, int threads, Add&& add) {
   const std::size_t numbers = x.stored();
@@ -40,7 +40,7 @@ void sum_pieces(const Rows& x, std::size_t n_sums, double* out, int threads, Add
   parallel_for(threads, pieces.count, [&](std::size_t piece) {
     double* own = sums.get() + piece * n_sums;
     std::fill_n(own, n_sums, 0.0);
-    // The piece is cut once more, so that Ctrl-C need not wait for its end.
+    // The piece is divided further, so that Ctrl-C need not wait for its end.
     const std::size_t end = pieces.end(piece);
     const std::size_t step = std::max<std::size_t>(1, kPieceNumbers / (numbers / x.n_rows + 1));
     for (std::size_t i = pieces.begin(piece); i < end; i += step) {

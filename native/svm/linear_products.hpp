@@ -1,7 +1,7 @@
 // Products of a matrix of rows X with vectors, and its weighted normal matrix: all that Newton's
-// method and the interior point method ask of the data. Rows are shared out in pieces that depend
-// on their number alone and the pieces' sums are added in order: any number of threads gives the
-// same bits.
+// method and the interior point method need of the data. Rows are divided into pieces that depend
+// on their number alone, and the sums of pieces are added in order: the result does not depend on
+// the number of threads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ void normal_matrix(const AnyRows& rows, const double* theta, double* out, int th
 void squares(const AnyRows& rows, double* out, int threads);
 
 // Turns a symmetric positive matrix into its Cholesky factor L, in the lower triangle. A pivot that
-// rounding has made zero or negative is replaced by a huge one: that coordinate then stays put.
-// Returns how many there were.
+// is zero or negative due to rounding is replaced by a huge one, so that the coordinate does not
+// move. Returns the number of these.
 std::size_t factor(double* matrix, std::size_t size);
 
 // Solves L Lᵀ x = b in place.

@@ -56,8 +56,8 @@ constexpr Places kFirstPlaces = {0, 1, 2, 3, 4, 5, 6, 7};
 
 std::size_t padded(std::size_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// A group's variables, copied and filled up to whole vectors: what is behind the last can neither
-// grow nor shrink.
+// The variables of a group, copied and padded to whole vectors; the padding can neither increase
+// nor decrease.
 template <class T>
 class Group {
  public:
@@ -84,14 +84,15 @@ class Group {
     }
   }
 
-  // The variable of the largest pull that may grow, and by how much that is above the smallest
-  // pull that may shrink.
+  // The variable of largest pull that may increase, and the difference from the smallest pull of a
+  // variable that may decrease.
   struct Worst {
     std::size_t grows;
     double gap;
   };
 
-  // Follows a step of `size` from variable `shrinks` to variable `grows`, and finds the worst.
+  // Updates pulls after a step of `size` from variable `shrinks` to `grows`, and finds the worst
+  // pair.
   Worst follow(std::size_t grows, std::size_t shrinks, double step_size) {
     const double* growing = rows_.data() + grows * width_;
     const double* shrinking = rows_.data() + shrinks * width_;
@@ -111,7 +112,7 @@ class Group {
     return {top.place(), top.value() + deepest};
   }
 
-  // Moves a variable against the one with which that gains most.
+  // The best partner of a variable, and the step.
   struct PairStep {
     std::size_t grows, shrinks;
     double size;

@@ -1,10 +1,9 @@
-// The dual of a support vector machine on a working set of its variables.
+// The dual of a kernel SVM on a working set of its variables.
 //
-// Variables β have bounds and sums that are fixed within groups, and
-//   ½ βᵀKβ − bᵀβ
-// is to become small. The pull of a variable is b − Kβ, the negative gradient. Wherever pulls of a
-// group differ, a variable that may grow and one of smaller pull that may shrink are moved against
-// each other, which keeps their sum.
+// The objective ½ βᵀKβ − bᵀβ is minimised subject to bounds on the variables β and fixed sums
+// within groups. The pull of a variable is b − Kβ, the negative gradient. A step takes two
+// variables of a group, one that may increase and one of smaller pull that may decrease, and moves
+// them against each other, which preserves their sum.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace hedgerow::svm {
 
-// Kernel values of many rows with all rows, some of which are held in slots.
+// A cache of kernel rows: slot s holds the kernel values of a row with all rows.
 template <class T>
 struct KernelRows {
   const T* values;     // slot s from place s · stride on
@@ -30,15 +29,14 @@ struct WorkingSet {
 };
 
 // Moves pairs until no two pulls of a group differ by more than the tolerance in the wrong
-// direction, or most_steps have been made; the number of steps. Each step takes the largest pull
-// that may grow, and of the others the one with which the objective falls most.
+// direction, or for most_steps steps; returns the number of steps. Each step takes the variable of
+// largest pull that may increase, and the one with which the objective decreases most.
 template <class T>
 std::size_t pair_steps(const KernelRows<T>& kernel, WorkingSet& set, double tolerance,
                        std::size_t most_steps);
 
-// Which variables a working set needs most: of those that may grow the `most` of the largest pull,
-// and of those that may shrink the `most` of the smallest; in order, each once. Of equal pulls the
-// first are taken.
+// The most violating variables: among those that may increase the `most` of largest pull, and among
+// those that may decrease the `most` of smallest pull; in order, each once. Ties go to the first.
 std::vector<std::int64_t> most_violating(std::span<const double> pull, std::span<const double> beta,
                                          std::span<const double> low, std::span<const double> high,
                                          std::size_t most);

@@ -1,4 +1,4 @@
-// The bins of a table as the kernels see them.
+// A view of a binned table.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace hedgerow {
 inline constexpr int kBins = 256;        // histogram entries of a column
 inline constexpr int kMissingBin = 255;  // the last of them holds the missing values
 inline constexpr int kGroupWidth = 16;   // columns whose accumulators share the first-level cache
-// From one column's sums to the next's. Were it a power of two, the same bin of all columns, such
-// as that of zeros in a sparse table, would fall into one set of the cache, which holds fewer
+// Distance between the histograms of two columns. With a power of two, the same bin of all columns,
+// such as that of zeros in a sparse table, would map to one set of the cache, which has fewer
 // lines.
 inline constexpr int kColumnStride = kBins + 8;
 
-// A view of Python's BinnedMatrix; docs/architecture.md says what each array holds.
+// A view of Python's BinnedMatrix; docs/architecture.md describes the arrays.
 struct BinnedView {
   const std::uint8_t* by_column;
   const std::uint8_t* by_row;

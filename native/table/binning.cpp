@@ -46,7 +46,7 @@ Rule rule_for(const BinRules& rules, std::size_t f, ValueType type) {
   return SearchTree<double>(thresholds_of(rules, f));
 }
 
-// A code that the table does not hold is one that training never saw: missing.
+// Codes outside the table are categories that training has not seen: missing.
 void map_codes(std::span<const std::uint8_t> table, const ColumnView& column, std::size_t row,
                std::size_t count, std::uint8_t* bins) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -113,7 +113,7 @@ void transpose(Bytes (&block)[16]) {
   }
 }
 
-// Writes the tile's bins as rows of `stride` bytes; those beyond the tile's columns are zero.
+// Writes the tile's bins as rows of `stride` bytes, padded with zeros.
 void write_rows(const Tile& tile, std::size_t n_columns, std::size_t count, std::uint8_t* out,
                 std::size_t stride) {
   for (std::size_t row = 0; row < count; row += 16)
@@ -161,7 +161,7 @@ bool map_block(std::span<const Rule> rules, std::span<const ColumnView> columns,
   return finite;
 }
 
-// Maps one feature's stored values, a tile's worth at a time, over the bins of its zeros.
+// Maps the stored values of one feature, a tile at a time; other rows have the bin of zero.
 bool scatter_column(const SparseView& table, std::span<const double> thresholds, std::size_t f,
                     Tile& tile, std::uint8_t* bins) {
   const auto zero_bin = std::ranges::lower_bound(thresholds, 0.0) - thresholds.begin();
@@ -181,6 +181,7 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
 
 std::vector<Place> own_columns(std::size_t n_features) {
   std::vector<Place> places;
+  places.reserve(n_features);
   for (std::size_t f = 0; f < n_features; ++f)
     places.push_back({static_cast<std::int32_t>(f), 0, -1});
   return places;

@@ -1,4 +1,4 @@
-// Columns to bytes: every value's bin, written column by column and row by row in one pass over the
+// Mapping columns to bins, written by column and by row in one pass over the
 // table.
 #pragma once
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace hedgerow {
 
-// How values become bins; feature f owns thresholds[threshold_starts[f] .. threshold_starts[f +
-// 1]), or, if it is categorical, the like range of category_bins, which its codes index.
+// How values become bins: feature f has thresholds [threshold_starts[f], threshold_starts[f + 1])
+// or, if it is categorical, the corresponding range of category_bins, indexed by code.
 struct BinRules {
   std::span<const double> thresholds;
   std::span<const std::int64_t> threshold_starts;
@@ -19,7 +19,7 @@ struct BinRules {
   std::span<const std::int64_t> category_starts;
 };
 
-// The two layouts of docs/architecture.md. by_row may be null: then it is not wanted.
+// The two layouts of docs/architecture.md. by_row may be null: then only by_column is written.
 struct BinLayouts {
   std::uint8_t* by_column;
   std::uint8_t* by_row;
@@ -30,14 +30,14 @@ struct BinLayouts {
   std::size_t stride;
 };
 
-// Both give every feature a column of by_row, and return whether every value was finite or missing;
-// if not, the infinite ones' bins are void.
+// Both give every feature its own column of by_row, and return whether every value was finite or
+// missing; the bins of infinite values are undefined.
 bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, const BinLayouts& out,
                  int threads);
 bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const BinLayouts& out,
                         int threads);
 
-// Fills by_row from by_column, every feature in its place.
-void interleave(const BinLayouts& layouts, std::span<const Place> places, int threads);
+// Fills by_row from by_column, with every feature at its place.
+void interleave(const BinLayouts& out, std::span<const Place> places, int threads);
 
 }  // namespace hedgerow

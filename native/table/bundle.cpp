@@ -1,6 +1,5 @@
-// First fit: a feature joins the first bundle in which no row is occupied. Rows are bits, and a
-// test ends at the first row that two features want, which for features that are not exclusive
-// comes soon.
+// First fit: a feature joins the first bundle with which it has no row in common. Rows are bits,
+// and a test ends at the first common row, which for features that are not exclusive comes soon.
 #include "table/bundle.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace {
 constexpr int kMostCodes = kMissingBin - 1;  // code 0 and the missing bin have other meanings
 constexpr int kMostBins = 64;                // a feature with more is hardly sparse
 constexpr std::size_t kMostBundles = 64;     // open at a time; more would cost more than they save
-// Rows looked at before the rest, and the share of them that may differ from zero.
+// Rows that are examined first, and the fraction of them that may be nonzero.
 constexpr std::size_t kFirstLook = 1024;
 constexpr double kLargestShare = 0.9;
 
@@ -41,8 +40,8 @@ bool looks_sparse(const std::uint8_t* bins, std::size_t n_rows, std::uint8_t zer
   return static_cast<double>(differ) <= kLargestShare * static_cast<double>(n);
 }
 
-// The rows in which a feature is not zero; nothing if it is missing somewhere, because a missing
-// value has no code.
+// The rows in which a feature is not zero; none if it has missing values, which have no
+// code.
 std::optional<Occupancy> occupied_rows(const std::uint8_t* bins, std::size_t n_rows,
                                        std::uint8_t zero) {
   Occupancy occupancy;
@@ -114,7 +113,7 @@ std::vector<Place> places_of(std::size_t n_features, const std::vector<Bundle>& 
   }
   std::int32_t column = 0;
   for (std::size_t f = 0; f < n_features; ++f) {
-    if (places[f].column >= 0) continue;  // in a bundle that an earlier feature leads
+    if (places[f].column >= 0) continue;  // in the bundle of an earlier feature
     if (led_by[f]) {
       std::int32_t first = 1;
       for (const std::size_t member : led_by[f]->features) {

@@ -1,7 +1,7 @@
-// Exclusive features share a column of by_row: where one of them is not zero, the others are, so
-// one byte says which of them it is and its bin. One-hot columns become one, and so do the columns
-// of a sparse table; histograms then cost one update where they would cost one a feature. Nothing
-// is approximated: the bin of zeros is the node's sum less the others, to the last bit.
+// Bundles: exclusive features, of which at most one is nonzero in each row, share a column of
+// by_row. One byte encodes the feature and its bin. One-hot columns become one column, and so do
+// those of a sparse table; one histogram update then serves the whole bundle. Nothing is
+// approximated: the zero bin is exactly the node's sum minus the other bins.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace hedgerow {
 
-// Where a feature's bins stand in by_row, and so in histograms.
+// The position of a feature's bins in by_row and in histograms.
 struct Place {
   std::int32_t column;    // of by_row
   std::int32_t first;     // code of its first bin
-  std::int32_t zero_bin;  // −1: the feature has the column to itself, and a code is a bin
+  std::int32_t zero_bin;  // −1: the feature is not bundled, and codes are bins
 
   bool is_shared() const { return zero_bin >= 0; }
-  // The code of a bin other than zero_bin, which has none: code 0 says that all are zero.
+  // The code of a bin other than zero_bin; code 0 means that all features of the bundle are zero.
   int code(int bin) const { return first + bin - (bin > zero_bin); }
 };
 
@@ -27,8 +27,8 @@ struct ColumnBins {
   std::span<const std::int32_t> n_bins;
 };
 
-// Finds features that may share a column. zero_bin is the bin of the value 0, or −1 for a feature
-// that is to keep a column of its own.
+// Finds bundles. zero_bin is the bin of the value 0, or −1 for a feature that must not be
+// bundled.
 std::vector<Place> place_features(const ColumnBins& bins, std::span<const std::int32_t> zero_bin);
 
 // The features of each column, in increasing order.

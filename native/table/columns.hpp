@@ -1,4 +1,4 @@
-// A table as native code sees it: columns of any numeric type and stride, read where they lie.
+// Tables: columns of any numeric type and stride, read in place.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -66,8 +66,8 @@ struct Half {
   }
 };
 
-// The type in which values of T are compared: float where it holds every T exactly, else double
-// (to which 64-bit integers are rounded, in order, as they are at prediction).
+// The type in which values of T are compared: float if that represents every T exactly, else double
+// (to which 64-bit integers are rounded, as in prediction).
 template <class T>
 using Real = std::conditional_t<std::is_same_v<T, float> || sizeof(T) <= 2, float, double>;
 
@@ -117,8 +117,8 @@ inline bool is_single(ValueType type) {
   return visit_type(type, [](auto zero) { return std::is_same_v<Real<decltype(zero)>, float>; });
 }
 
-// Whether the columns lie side by side in rows, as in a C-ordered array: then they are read row by
-// row, so that a cache line is fetched once and not once a column.
+// Whether the columns are adjacent within rows, as in a C-ordered array: then they are read row by
+// row, so that a cache line is fetched once and not once per column.
 inline bool interleaved(std::span<const ColumnView> columns) {
   const ColumnView& first = columns.front();
   if (columns.size() < 2 || first.stride == static_cast<std::ptrdiff_t>(size_of(first.type)))
@@ -153,7 +153,7 @@ void load_column(const ColumnView& column, RowAt row_at, std::size_t count, Real
       out[i] = std::numeric_limits<Real<T>>::quiet_NaN();
 }
 
-// Room for the values of some columns, float or double, each `pitch` bytes from the last.
+// Memory for the values of some columns, float or double, `pitch` bytes apart.
 struct Slots {
   std::byte* start;
   std::size_t pitch;
@@ -164,8 +164,8 @@ struct Slots {
   }
 };
 
-// Copies the columns' values at rows row_at(first .. end) into slots, the first at place `first`;
-// categories are left out.
+// Copies the columns' values at rows row_at(first .. end) into slots, from index `first` on;
+// categories are skipped.
 template <class RowAt>
 void load_block(std::span<const ColumnView> columns, RowAt row_at, std::size_t first,
                 std::size_t end, Slots out) {

@@ -1,4 +1,5 @@
-// A radix sort of (key, row) pairs: keys are the values' bits, made to compare as integers.
+// A radix sort of (key, row) pairs: keys are the bits of values, mapped so that they compare as
+// integers.
 #include "table/presort.hpp"
 
 #include <bit>
@@ -28,7 +29,7 @@ Value value_at(const RawColumn& column, std::size_t row) {
   return value;
 }
 
-// Bits that order as the values do: of a negative number all are flipped, else the sign alone.
+// Bits in the order of the values: all are flipped for negative numbers, else only the sign.
 template <class Key, class Float>
 Key ordered_bits(Float value) {
   const Key bits = std::bit_cast<Key>(value + Float{0});  // adding zero makes -0 and 0 one value
@@ -62,7 +63,7 @@ void presort_floats(const RawColumn& column, std::size_t n_rows, std::uint32_t* 
                     std::uint32_t* ranks) {
   std::vector<Entry<Key>> entries;
   entries.reserve(n_rows);
-  std::size_t missing = n_rows;  // written from the back, row by row from the last
+  std::size_t missing = n_rows;  // written from the back
   for (std::size_t row = n_rows; row-- > 0;) {
     const Float value = value_at<Float>(column, row);
     if (value == value) continue;

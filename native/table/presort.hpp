@@ -1,4 +1,4 @@
-// Sorting a column once, for the exact splitter: rows in the order of their values.
+// Sorting a column once, for growth on sorted columns.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +32,9 @@ struct RawColumn {
   }
 };
 
-// Writes the rows in the order of their values (equal values by row, missing ones last), and beside
-// each row the rank of its value among the distinct values, kMissingRank if it is missing. A
-// category's rank is its bin. There are fewer than 2^32 − 1 rows.
+// Writes the rows sorted by value (equal values by row, missing values last), and for each the rank
+// of its value among the distinct values, or kMissingRank. The rank of a category is its bin. There
+// are fewer than 2^32 − 1 rows.
 void presort(const RawColumn& column, std::size_t n_rows, std::uint32_t* rows,
              std::uint32_t* ranks);
 

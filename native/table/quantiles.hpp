@@ -1,4 +1,4 @@
-// Sorted, weighted values dealt out to bins of nearly equal weight.
+// Dividing sorted, weighted values into bins of nearly equal weight.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace hedgerow {
 
-// A t with lower <= t < upper, midway as nearly as float64 allows. Requires lower < upper, finite.
+// The midpoint of two finite numbers, rounded such that lower <= t < upper.
 inline double threshold_between(double lower, double upper) {
   const double sum = lower + upper;
   const double middle = std::isfinite(sum) ? sum * 0.5 : lower * 0.5 + upper * 0.5;
@@ -38,7 +38,7 @@ inline double value_of(std::uint64_t key) {
   return std::bit_cast<double>(key & sign ? key ^ sign : ~key);
 }
 
-// What is sorted: a key alone where every row weighs the same, else a key and its weight.
+// Items to sort: a key if all weights are equal, else a key and its weight.
 template <class Key>
 struct Plain {
   Key key;
@@ -90,14 +90,14 @@ struct Runs {
     for (std::size_t i = 0, index = 0; i < sorted.size(); ++index) {
       const auto key = sorted[i].key;
       std::uint64_t weight = sorted[i].weight();
-      while (++i < sorted.size() && sorted[i].key == key) weight += sorted[i].weight();
+      for (++i; i < sorted.size() && sorted[i].key == key; ++i) weight += sorted[i].weight();
       visit(index, key, weight);
     }
   }
 };
 
-// Deals distinct values out to bins of nearly equal weight. A value that weighs as much as an
-// average bin gets a bin of its own, and the others share the bins that are left.
+// Divides distinct values into bins of nearly equal weight. A value with the weight of an average
+// bin gets its own bin, and the others share the remaining bins.
 template <class Item>
 class Quantiles {
  public:
@@ -124,7 +124,7 @@ class Quantiles {
   }
 
  private:
-  // One bin less for each value found changes the average, so others may be found next time.
+  // A bin for a heavy value changes the average of the rest, so that more values may become heavy.
   bool set_heavy_values_apart() {
     set_target();
     const std::size_t n_known = heavy_.size();
@@ -143,7 +143,7 @@ class Quantiles {
   }
 
   void place_heavy(double value) {
-    // Few light values below a heavy one are not worth a bin: they join it.
+    // Few light values below a heavy one join its bin.
     const bool enough = 2 * open_weight_ >= target_;
     if (open_weight_ > 0 && enough && may_close())
       close_light_bin();
@@ -162,7 +162,7 @@ class Quantiles {
     if (open_weight_ >= target_ && may_close()) close_light_bin();
   }
 
-  // The last bin takes whatever is left.
+  // The last bin takes the rest.
   bool may_close() const { return light_bins_ > 1 || open_weight_ == light_weight_; }
 
   void close_light_bin() {
@@ -185,7 +185,7 @@ class Quantiles {
 
   Runs<Item> runs_;
   std::vector<std::size_t> heavy_;  // indices of the heavy values, increasing
-  int light_bins_;                  // bins not yet given away
+  int light_bins_;                  // bins not yet assigned
   std::uint64_t light_weight_ = 0;  // weight of the light values not yet in a closed bin
   std::uint64_t open_weight_ = 0;   // of those, in the open bin
   std::uint64_t target_ = 0;        // weight of an average light bin, rounded up

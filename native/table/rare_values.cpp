@@ -16,8 +16,8 @@ constexpr std::size_t kBlockColumns = 16;
 constexpr std::size_t kTileRows = 256;
 constexpr std::size_t kTaskRows = 16384;
 
-// Tells values values from others, many at a time. Searched as thresholds, the values give the
-// place at which x stands if it is one of them; at every other place there is a NaN, which equals
+// Recognises known values, many at a time. A search with the values as thresholds gives the only
+// index at which x can be one of them; all other indices hold NaN, which equals
 // nothing.
 template <class Real>
 class Recogniser {
@@ -27,9 +27,9 @@ class Recogniser {
     for (std::size_t i = 0; i < values.size(); ++i) value_[i] = static_cast<Real>(values[i]);
   }
 
-  // Calls visit(i) for each finite x[i] that is not values.
+  // Calls visit(i) for each finite x[i] that is not a known value.
   template <class Visitor>
-  void for_each_stranger(const Real* x, std::size_t count, Visitor&& visit) const {
+  void for_each_unknown(const Real* x, std::size_t count, Visitor&& visit) const {
     std::uint8_t place[kTileRows];
     search(tree_, x, count, place);
     unsigned any = 0;
@@ -51,7 +51,7 @@ AnyRecogniser recogniser_of(ValueType type, const FewValues& values) {
   return Recogniser<double>(values.values());
 }
 
-// Adds to `rare` what the recognisers do not know in rows [begin, end).
+// Adds to `rare` the values in rows [begin, end) that the recognisers do not know.
 void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogniser> recognisers,
                   std::span<const double> row_weight, std::size_t begin, std::size_t end,
                   std::span<FewValues> rare) {
@@ -67,7 +67,7 @@ void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogn
         std::visit(
             [&]<class R>(const Recogniser<R>& recogniser) {
               const R* x = slots.column<R>(j);
-              recogniser.for_each_stranger(x, n_rows, [&](std::size_t i) {
+              recogniser.for_each_unknown(x, n_rows, [&](std::size_t i) {
                 if (row_weight.empty() || row_weight[row + i] > 0) rare[first + j].insert(x[i]);
               });
             },
@@ -80,13 +80,14 @@ void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogn
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
                      std::span<const double> row_weight, std::span<FewValues> values, int threads) {
   std::vector<AnyRecogniser> recognisers;
+  recognisers.reserve(columns.size());
   for (std::size_t j = 0; j < columns.size(); ++j)
     recognisers.push_back(recogniser_of(columns[j].type, values[j]));
   const std::vector<FewValues> before(values.begin(), values.end());
   std::mutex merging;
   parallel_for(threads, (n_rows + kTaskRows - 1) / kTaskRows, [&](std::size_t t) {
-    // A task adds to sets of its own. If one of them grows too large, so does the union: what comes
-    // out does not depend on who was first.
+    // A task adds to its own sets. If one of them grows too large, so does the union: the result
+    // does not depend on the order of tasks.
     std::vector<FewValues> rare(before);
     look_through(columns, recognisers, row_weight, t * kTaskRows,
                  std::min(n_rows, (t + 1) * kTaskRows), rare);

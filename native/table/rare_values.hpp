@@ -1,5 +1,5 @@
-// The distinct values that a sample of rows missed, looked for in all rows: a feature with few
-// values gives each a bin of its own, however rare it is.
+// The distinct values of all rows, including those that a sample missed: in a feature with few
+// values each gets its own bin, however rare it is.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace hedgerow {
 
-// A small sorted set of values that stops growing once it is too large to be of use.
+// A small sorted set of values that stops growing once it is too large to be useful.
 class FewValues {
  public:
   explicit FewValues(std::size_t max_size) : max_size_(max_size) {}
@@ -29,8 +29,8 @@ class FewValues {
   std::vector<double> values_;
 };
 
-// Adds to values[j], which must not be too large yet, the finite values of columns[j] that it
-// lacks, from rows with weight (any row if row_weight is empty).
+// Adds to values[j], which must not be too large yet, the other finite values of columns[j] in rows
+// with weight (in any row if row_weight is empty).
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
                      std::span<const double> row_weight, std::span<FewValues> values, int threads);
 

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxSample = std::size_t{1} << 31;  // sorting counts in 32 bits
 
-// The `n_sampled` rows of smallest rank, in order, among the n_weighty that weigh something. Only
-// ranks that are likely to be small enough are n_kept while looking: six standard deviations more
-// of them than n_sampled, so that a second look is next to never needed.
+// The `n_sampled` rows of smallest rank, in order, among the n_weighty rows with weight. Only ranks
+// that are likely to be small enough are collected: six standard deviations more than needed, so
+// that a second pass is almost never necessary.
 std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t n_weighty,
                                                 std::size_t n_sampled, std::uint64_t seed,
                                                 std::span<const double> row_weight) {
@@ -42,8 +42,8 @@ std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t 
   return rows;
 }
 
-// Weights as integers, so that a sum of them is the same in any order. 2^62 bounds every sum, and a
-// weight too small to register still counts as one.
+// Weights as integers, whose sums do not depend on the order. 2^62 bounds every sum, and tiny
+// weights become 1.
 std::vector<std::uint64_t> integer_weights(std::span<const double> row_weight,
                                            const Sample& sample) {
   double largest = 0;

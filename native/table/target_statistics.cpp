@@ -7,7 +7,7 @@
 namespace hedgerow {
 namespace {
 
-// Rows between two looks for an interrupt.
+// Rows between two checks for interrupts.
 constexpr std::size_t kBatch = 1 << 16;
 
 // The sums of the window, by category.

@@ -1,5 +1,5 @@
-// What other rows say of a row's category. Rows lie on a circle, and a row is told of the rows of
-// its category that come shortly before it: never of itself.
+// Target statistics: sums over other rows of the same category. Rows are arranged in a circle, and
+// the sum of a row covers the rows of its category shortly before it, never itself.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace hedgerow {
 
-// For each row, in the order of the circle, the sum of what the `window` rows before it hold that
-// are of its category; 0 if it has none (its code is not in 0 … totals.size() − 1). `amount` is
-// empty (each row holds 1) or has a number for each row; their sizes must add up to less than 2^63,
-// so that rows can leave the window exactly. window < codes.size(); totals is working memory.
+// For each row, in the order of the circle, the sum of `amount` over the rows of its category among
+// the `window` rows before it; 0 if it has no category (its code is not in 0 … totals.size() − 1).
+// `amount` is empty (all 1) or has a number for each row; their magnitudes must add up to less than
+// 2^63, so that subtraction is exact. window < codes.size(); totals is working memory.
 void sums_before(std::span<const std::int32_t> codes, std::span<const std::int64_t> amount,
                  std::size_t window, std::span<double> sums, std::span<std::int64_t> totals);
 

@@ -17,8 +17,8 @@ constexpr std::size_t kBatchColumns = 16;  // one cache line of a float32 row is
 constexpr std::size_t kGatherRows = 4096;
 constexpr std::size_t kSmallWork = 32768;  // values sorted in the time it takes to wake a thread
 
-// What a sample says of one feature: its thresholds and, where each distinct value in the sample
-// has a bin of its own, those values.
+// The result for one feature: its thresholds and, if each distinct value of the sample has its own
+// bin, those values.
 struct Finding {
   std::vector<double> thresholds;
   std::optional<FewValues> few;
@@ -62,7 +62,7 @@ Finding find_in_values(const R* values, const Sample& sample, int max_bins) {
 
 // ---- dense columns
 
-// The findings of a batch of columns, of which one line of each sampled row is read at once.
+// Processes a batch of columns, one cache line of each sampled row.
 void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, int max_bins,
                    int threads, Finding* findings) {
   if (sample.size * columns.size() < kSmallWork) threads = 1;
@@ -85,7 +85,7 @@ void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, in
   });
 }
 
-// Looks at every row for values of features with few, as the sample may have missed some.
+// Scans all rows for further values of features with few values.
 void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
                      std::span<const double> row_weight, std::span<Finding> findings, int threads) {
   std::vector<std::size_t> features;
@@ -104,7 +104,7 @@ void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
 
 // ---- sparse columns
 
-// Where each row stands in the sample, or -1.
+// The index of each row in the sample, or -1.
 std::vector<std::int32_t> positions(const Sample& sample, std::size_t n_rows) {
   std::vector<std::int32_t> position(n_rows, -1);
   for (std::size_t i = 0; i < sample.size; ++i)
@@ -150,6 +150,7 @@ void add_rare_stored(const SparseView& table, std::size_t f, const Sample& sampl
 
 std::vector<std::vector<double>> thresholds_of(std::vector<Finding> findings) {
   std::vector<std::vector<double>> thresholds;
+  thresholds.reserve(findings.size());
   for (Finding& finding : findings) thresholds.push_back(std::move(finding.thresholds));
   return thresholds;
 }

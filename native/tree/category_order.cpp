@@ -1,7 +1,6 @@
-// Power iteration, always the same number of steps in the same order of operations, so that every
-// instruction-set level finds the same direction. It starts from the category that lies farthest
-// out. Where two directions spread the categories about equally it may end between them: either
-// would do.
+// Power iteration with a fixed number of steps and a fixed order of operations, so that every
+// instruction-set level finds the same direction. It starts from the category farthest from the
+// mean. If two principal components are nearly equal it may end between them, which does no harm.
 #include "tree/category_order.hpp"
 
 #include <cmath>
@@ -47,7 +46,7 @@ Vector farthest_out(std::span<const double> weight, std::span<const double> poin
   return Vector(farthest, farthest + width);
 }
 
-// Divides by the largest number, whatever its sign: that one becomes 1. False if all are 0.
+// Divides by the number of largest magnitude, which becomes 1. Returns false if all are 0.
 bool normalise(Vector& direction) {
   double largest = 0.0;
   for (const double x : direction) {

@@ -1,5 +1,5 @@
-// What a user forbids or favours: features that may not meet on a path, the weight of each feature
-// when splits compete, and whether the tree must rise or fall with it.
+// Constraints on trees: which features may interact, the weight of each feature when splits are
+// compared, and monotonic constraints.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,22 +7,23 @@
 
 namespace hedgerow {
 
-// Which features may be tested on the way to the same leaf. Lists of features are increasing.
+// Which features may be tested on the same path. Lists of features are increasing.
 struct Interactions {
-  std::vector<std::vector<int>> groups;  // a path's features all belong to one; none: no limit
-  int most_features = 0;                 // different features on a path, at most; 0: no limit
+  std::vector<std::vector<int>>
+      groups;             // the features of a path belong to one group; empty: no limit
+  int most_features = 0;  // maximum number of features on a path; 0: no limit
 
   bool any() const { return !groups.empty() || most_features > 0; }
 
-  // Those of `features` that may be tested below a path on which `tested` have been.
+  // Those of `features` that may be tested below a path with the features `tested`.
   std::vector<int> allowed(const std::vector<int>& features, const std::vector<int>& tested) const;
 };
 
 struct Constraints {
   Interactions interactions;
   std::vector<double> feature_weights;  // empty: all 1
-  // 1 for a feature with which values may not fall, −1 for one with which they may not rise, else
-  // 0; empty: all 0.
+  // Monotonic constraints: 1 for increasing, −1 for decreasing, 0 for none; empty: all
+  // 0.
   std::vector<std::int8_t> directions;
 
   bool are_monotone() const { return !directions.empty(); }
@@ -30,7 +31,7 @@ struct Constraints {
   double weight(std::size_t feature) const {
     return feature_weights.empty() ? 1.0 : feature_weights[feature];
   }
-  // The features that trees may use at all: a weight of 0 forbids one.
+  // The features that trees may use: those with a positive weight.
   std::vector<int> usable(int n_features) const;
 };
 

@@ -12,6 +12,7 @@ std::vector<int> sample_features(std::vector<int> features, double fraction, std
       std::max(1.0, std::floor(fraction * static_cast<double>(features.size()) + 0.5)));
   if (size >= features.size()) return features;
   std::vector<std::pair<std::uint64_t, int>> ranked;
+  ranked.reserve(features.size());
   for (const int feature : features) {
     ranked.emplace_back(hash_u64(seed, purpose, key, static_cast<std::uint64_t>(feature)), feature);
   }

@@ -1,11 +1,12 @@
 // Isotonic regression by recursive partitioning (Luss, Rosset and Shahar, 2012). The items of a
-// block have their mean m as common value. Of its upper sets U, which hold with an item all that
-// links put above it, the solution puts the one that pulls up most, by Σ_U weight (target − m),
-// above the rest of the block, and the two are solved apart; if none pulls up, the block keeps m.
+// block have their mean m as common value. Among its upper sets U, which contain with an item all
+// items above it, the solution separates the one with the largest Σ_U weight (target − m) from the
+// rest of the block if that is positive, and both are solved recursively; otherwise the block keeps
+// m.
 //
-// That U is found by a flow. Items with targets above m have a supply, those below it a demand, of
-// weight |target − m|; supply may move up along links, for an item that goes up must pay for what
-// those above it lack. U is what can be reached from supply that finds no demand.
+// U is found by a maximum flow. Items with targets above m have a supply, those below it a demand,
+// of weight |target − m|; supply may flow up along links. U is the set that is reachable from
+// supply that finds no demand.
 #include "tree/isotonic.hpp"
 
 #include <algorithm>
@@ -17,14 +18,14 @@
 namespace hedgerow {
 namespace {
 
-// Supply below this part of a block's is rounding.
+// Supply below this fraction of a block's is rounding error.
 constexpr double kNoise = 0x1p-40;
-// The least weight, as a part of the largest: a block of no weight would have no mean.
+// The minimum weight, as a fraction of the largest: a block without weight would have no mean.
 constexpr double kLeastWeight = 0x1p-60;
 
 using Items = std::vector<std::size_t>;
 
-// A way over a link, up, or down if something moved up there before.
+// An edge of the residual graph: up a link, or down if there is flow to undo.
 struct FlowEdge {
   std::size_t link;
   bool is_up;
@@ -81,7 +82,7 @@ class Regression {
   std::vector<FlowEdge> came_by_;
   std::vector<double> value_;
 
-  // Gives a block its mean, and parts what is pulled up more than that from the rest.
+  // Solves a block: its mean, or recursively U and the rest.
   std::pair<Items, Items> part(const Items& block) {
     const double mean = mean_of(block);
     double supply = 0.0;
@@ -114,8 +115,8 @@ class Regression {
   }
   std::size_t near_end(const FlowEdge& step) const { return far_end({step.link, !step.is_up}); }
 
-  // Moves supply to demand as long as there is a way, and marks what is reached in vain. What was
-  // reached in vain once stays so: all that it leads to was, too, and later ways lead past it.
+  // Augments the flow as long as there is a path, and marks items from which no demand is
+  // reachable. These stay so: so are all items that they lead to, and later paths avoid them.
   void move_supply(const Items& block, double noise) {
     for (const std::size_t item : block) is_reached_[item] = false;
     for (const std::size_t source : block) {
@@ -129,7 +130,7 @@ class Regression {
     }
   }
 
-  // What is reached from a source by ever longer ways, up to the first item with a demand.
+  // Breadth-first search from a source, up to the first item with a demand.
   Items search(std::size_t source) {
     Items reached = {source};
     is_reached_[source] = true;

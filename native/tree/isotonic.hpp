@@ -1,4 +1,4 @@
-// Isotonic regression on a partial order: the numbers nearest to given ones of which some may not
+// Isotonic regression on a partial order: the numbers nearest to targets such that some do not
 // exceed others.
 #pragma once
 #include <span>
@@ -6,13 +6,13 @@
 
 namespace hedgerow {
 
-// Asks for value[lower] ≤ value[upper].
+// Demands value[lower] ≤ value[upper].
 struct Link {
   int lower, upper;
 };
 
-// Returns the v that minimise Σ weight (v − target)² within the links, which form no circle. The
-// links hold exactly, whatever was rounded. Weights are not negative.
+// Returns the v that minimise Σ weight (v − target)² subject to the links, which form no cycle.
+// Links hold exactly, whatever is rounded. Weights are not negative.
 std::vector<double> isotonic(std::span<const Link> links, std::span<const double> target,
                              std::span<const double> weight);
 

@@ -21,13 +21,13 @@ bool comes_first(const Corner& a, const Corner& b) {
   return a.at != b.at ? a.at < b.at : a.weight < b.weight;
 }
 
-// What a sum of so many weights may be wrong by.
+// The rounding error of a sum of `count` weights.
 double rounding_of(std::size_t count, double total) {
   return static_cast<double>(count) * std::numeric_limits<double>::epsilon() * total;
 }
 
-// The slope of the loss rises by a row's weight at its corner; the minimum is where it passes 0, or
-// anywhere between two corners if it is 0 there.
+// The slope of the loss increases by a row's weight at its kink; the minimum is where it crosses 0,
+// or anywhere between two kinks if it is 0 there.
 double weighted_quantile(std::span<Corner> corners, double level) {
   std::sort(corners.begin(), corners.end(), comes_first);
   double total = 0.0;
@@ -38,7 +38,7 @@ double weighted_quantile(std::span<Corner> corners, double level) {
   for (std::size_t i = 0; i < corners.size(); ++i) {
     passed += corners[i].weight;
     if (passed < target_weight - rounding || corners[i].weight == 0.0) continue;
-    // Corners without weight change nothing: the next that counts ends the level stretch.
+    // Kinks without weight are irrelevant: the next one with weight ends the interval.
     std::size_t next = i + 1;
     while (next < corners.size() && corners[next].weight == 0.0) ++next;
     const bool is_level = std::fabs(passed - target_weight) <= rounding && next < corners.size();
@@ -47,7 +47,7 @@ double weighted_quantile(std::span<Corner> corners, double level) {
   return corners.back().at;
 }
 
-// The same of corners that all weigh the same: order statistics, without a sort.
+// The same if all weights are equal: order statistics, without sorting.
 double quantile(std::span<double> corners, double level) {
   const auto count = static_cast<double>(corners.size());
   const double target_weight = level * count, rounding = rounding_of(corners.size(), count);

@@ -1,5 +1,5 @@
-// Leaves of losses with corners: where a loss is straight on both sides of a target, the best value
-// of a leaf is a weighted quantile of what its rows lack, and Newton's step is not near it.
+// Leaf values of piecewise linear losses: the optimal value is a weighted quantile of the residuals
+// of its rows, and a Newton step does not approximate it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace hedgerow {
 
-// Rows by leaf. `corner[i]` is the step at which row i's loss has its corner, as y − s is for an
+// Rows by leaf. `corner[i]` is the step at which the loss of row i has its kink: y − s for the
 // absolute error.
 struct LeafRows {
   std::span<const double> corner;
@@ -16,7 +16,7 @@ struct LeafRows {
   std::span<const std::uint32_t> bag;  // the rows that count; empty: all
 };
 
-// value[l] = the level[l]-quantile of the corners in leaf l: a minimiser of the pinball loss, the
+// value[l] = the level[l]-quantile of the kinks in leaf l: a minimiser of the pinball loss, the
 // middle one if there are many; 0 for a leaf whose rows have no weight.
 void leaf_quantiles(const LeafRows& rows, std::span<const double> level, double* value,
                     int threads);

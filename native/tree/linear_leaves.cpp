@@ -13,21 +13,22 @@ namespace hedgerow {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A leaf has at most so many slopes, those of the last splits before it: the work of a row grows
+// Maximum number of slopes of a leaf, those of the last splits before it: the cost per row grows
 // with their square.
 constexpr std::size_t kMostTerms = 24;
-// Rows that a leaf has for each of its slopes, at least.
+// Minimum number of rows of a leaf per slope.
 constexpr std::int64_t kRowsPerTerm = 5;
-// Rows of a block, whose sums are taken in order; blocks at most, and numbers in all their sums.
+// Rows of a block, whose sums are taken in order; maximum number of blocks, and of numbers in their
+// sums.
 constexpr std::size_t kBlockRows = 8192, kMostBlocks = 64, kMostSums = std::size_t{1} << 22;
-// How far beyond the range of its training rows a leaf goes on, as a part of that range. Without an
-// end the error on a table of heavy tails (California housing) rose from 0.457 to 0.73; a tenth
-// beyond cost nothing there, and lowered that of a piecewise linear target by 1 %.
+// How far a leaf extrapolates beyond the range of its training rows, as a fraction of that range.
+// Without a limit the error on a table with heavy tails (California housing) increased from 0.457
+// to 0.73; a tenth cost nothing there, and lowered that of a piecewise linear target by 1 %.
 constexpr double kBeyond = 0.1;
-// A pivot so small beside its diagonal is rounding: the feature is a sum of others.
+// A pivot below this fraction of its diagonal is rounding: the feature is a combination of others.
 constexpr double kSmallestPivot = 1e-10;
 
-// The numeric features on the way to each leaf, in increasing order.
+// The numeric features on the path to each leaf, in increasing order.
 class Paths {
  public:
   explicit Paths(const TreeNodes& tree) : tree_(tree), parent_(tree.feature.size(), -1) {
@@ -38,7 +39,7 @@ class Paths {
     }
   }
 
-  // Appends those of a leaf.
+  // Appends the features of a leaf.
   void add(std::size_t leaf, std::vector<std::int32_t>& features) const {
     const auto first = static_cast<std::ptrdiff_t>(features.size());
     const auto most = std::min<std::size_t>(
@@ -64,8 +65,8 @@ struct GradientPair {
   double g, h;
 };
 
-// The gradients of a leaf's rows where its value takes them. Those of a Newton step stay as they
-// are; of a loss of two exponentials they are known wherever it goes, as LeafRule says.
+// The gradients of a leaf's rows after its value has been added. Those of a Newton step stay as
+// they are; those of a loss of two exponentials are known for any step (see LeafRule).
 struct Shift {
   double g_of_g = 1.0, g_of_h = 0.0, h_of_g = 0.0, h_of_h = 1.0;
 
@@ -86,13 +87,13 @@ struct Shift {
   }
 };
 
-// A leaf: its terms, and where the triangle of their products begins.
+// A leaf: its terms, and where the triangle of their products starts.
 struct LeafPlan {
   std::size_t first, count, triangle;
   Shift shift;
 };
 
-// What is known of a term from one pass over the rows.
+// Statistics of a term from one pass over the rows.
 struct Spread {
   double h = 0.0, hx = 0.0, low = kInfinity, high = -kInfinity;
 
@@ -110,7 +111,7 @@ struct Spread {
   }
 };
 
-// A tree's slopes while they are fitted.
+// The fit of a tree's slopes.
 template <class T, class RowGradient>
 class SlopeFit {
  public:
@@ -134,7 +135,7 @@ class SlopeFit {
   void divide(int threads);
   void centre();
   void add_products();
-  void solve(std::size_t leaf);
+  void solve(std::size_t index);
   void bound(const LeafPlan& leaf, double value);
 
   // Visits the rows of a block that have a hessian, in order.
@@ -213,7 +214,7 @@ void SlopeFit<T, RowGradient>::divide(int threads) {
   team_ = threads_for(n_rows_, kBlockRows / 2, threads);
 }
 
-// Finds the means and the ranges of each leaf's features.
+// Computes the means and ranges of each leaf's features.
 template <class T, class RowGradient>
 void SlopeFit<T, RowGradient>::centre() {
   const std::size_t n_terms = terms_.feature.size();
@@ -242,7 +243,7 @@ void SlopeFit<T, RowGradient>::centre() {
   }
 }
 
-// Adds up r and S, with z as parts of the features' ranges.
+// Computes r and S, with z relative to the features' ranges.
 template <class T, class RowGradient>
 void SlopeFit<T, RowGradient>::add_products() {
   const auto add_block = [&](std::size_t block, double* products) {
@@ -266,8 +267,8 @@ void SlopeFit<T, RowGradient>::add_products() {
       sum_blocks<double>(n_products_, add_block, [](double& total, double more) { total += more; });
 }
 
-// L D Lᵀ of the lower triangle `a`, row after row, in place, and c with a c = b, in b. A row whose
-// pivot is nothing but rounding is left out, and its c is 0.
+// Factorises the lower triangle `a` into L D Lᵀ in place, and solves a c = b in place. Rows whose
+// pivot is rounding error are left out, and their c is 0.
 void solve_symmetric(std::size_t n, double* a, double* b) {
   const auto row = [&](std::size_t j) { return a + j * (j + 1) / 2; };
   for (std::size_t j = 0; j < n; ++j) {
@@ -309,7 +310,7 @@ void SlopeFit<T, RowGradient>::solve(std::size_t index) {
   bound(leaf, leaf_value_[index]);
 }
 
-// Keeps what a leaf can add finite, and within max_delta_step if there is one.
+// Limits slopes so that leaf outputs stay finite, and within max_delta_step if that is set.
 template <class T, class RowGradient>
 void SlopeFit<T, RowGradient>::bound(const LeafPlan& leaf, double value) {
   double reach = 0.0;

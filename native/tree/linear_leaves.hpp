@@ -1,10 +1,10 @@
-// Linear leaves are fitted: the slopes of the terms that predict/linear_terms.hpp evaluates.
+// Fitting linear leaves: the slopes of the terms that predict/linear_terms.hpp evaluates.
 //
-// Centres are means by hessian. So the value that is best with slopes is the value that is best
-// without them, and slopes are a small system of their own:
+// Centres are means weighted by the hessian, so that the optimal value with slopes is the optimal
+// value without them, and the slopes solve a small separate system:
 //   (S + λ diag(S) / H) c = −r,   S = Σ h z zᵀ,  r = Σ g z,  z = x − centre,  H = Σ h.
-// The ridge is λ on the change of the leaf's value over a standard deviation of the feature, in
-// which it is what reg_lambda is on the value itself, whatever unit the feature has.
+// The ridge penalises the change of the leaf's value over one standard deviation of the feature, as
+// reg_lambda penalises the value itself, independent of the feature's unit.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace hedgerow {
 
-// The nodes of a tree whose leaves get slopes; `value` is that of the output that is served.
+// The nodes of a tree whose leaves get slopes; `value` belongs to one output.
 struct TreeNodes {
   std::span<const std::int32_t> feature;
   const std::int32_t *left, *right, *category_set;
@@ -33,23 +33,23 @@ struct SlopeRules {
   double linear_lambda = 0.0;
 };
 
-// The rows of a tree: each one's leaf, counted in the order of nodes, and those that the tree was
-// grown on (increasing; empty: all).
+// The rows of a tree: the leaf number of each, and the rows that the tree was grown on (increasing;
+// empty: all).
 struct TreeRows {
   std::span<const std::uint16_t> leaf;
   std::span<const std::uint32_t> bag;
 };
 
-// Terms of the leaves as they are fitted: one for each numeric feature on a leaf's path, those with
-// coefficient 0 included. `start` counts nodes.
+// The terms of all leaves: one for each numeric feature on a leaf's path, including those with
+// coefficient 0. `start` is indexed by node.
 struct FittedTerms {
   std::vector<std::int64_t> start;
   std::vector<std::int32_t> feature;
   std::vector<double> coefficient, centre, low, high;
 };
 
-// Fits slopes to quantised gradients, or to such as they are. Sums are taken over blocks of rows
-// that depend on the number of rows alone, and added up in order.
+// Fits slopes to quantised gradients, or to gradients as numbers. Sums are taken over blocks of
+// rows that depend on the number of rows alone, and added up in order.
 template <class T>
 FittedTerms fit_slopes(const TreeNodes& tree, const TreeRows& rows, Strided<const T> table,
                        const GradientStore& gradients, int output, const SlopeRules& rules,

@@ -1,5 +1,5 @@
-// The boxes of a growing tree's leaves and their touches. Only features that were tested on the way
-// to a leaf have an extent there; all others it holds in full.
+// The boxes of a growing tree's leaves and their touches. Only features that were tested on the
+// path to a leaf have an extent; of all others it contains every value.
 #include "tree/monotone.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void tighten(Limits& limits, double value, bool is_upper) {
   }
 }
 
-// The first number below `count` of which a test is true that is true of all that follow.
+// The first number below `count` for which a monotone test is true.
 template <class Test>
 std::size_t first_true(std::size_t count, const Test& test) {
   std::size_t low = 0, high = count;
@@ -60,7 +60,7 @@ std::size_t ThresholdSeries::first_beyond(double number) const {
   return first_true(count, [&](std::size_t i) { return end(i) > number; });
 }
 
-// Sets all of a series, with the eight that follow it.
+// Sets all entries of a series, including the padding.
 void LimitSeries::fill(std::size_t count, const Limits& limits) {
   std::fill_n(low, count + 8, limits.low);
   std::fill_n(high, count + 8, limits.high);
@@ -74,7 +74,7 @@ void LimitSeries::tighten(std::size_t i, double value, bool is_upper) {
   }
 }
 
-// Lets each limit what follows it.
+// Propagates limits forwards.
 void LimitSeries::pass_up(std::size_t count) {
   for (std::size_t i = 1; i < count + 8; ++i) {
     low[i] = std::max(low[i], low[i - 1]);
@@ -82,7 +82,7 @@ void LimitSeries::pass_up(std::size_t count) {
   }
 }
 
-// Lets each limit what comes before it.
+// Propagates limits backwards.
 void LimitSeries::pass_down(std::size_t count) {
   for (std::size_t i = count - 1; i > 0; --i) {
     low[i - 1] = std::max(low[i - 1], low[i]);
@@ -105,7 +105,7 @@ const MonotoneLeaves::Extent* MonotoneLeaves::extent(int node, int feature) cons
   return extent == extents.end() ? nullptr : &*extent;
 }
 
-// Whether two leaves have a value of a feature in common.
+// Whether two leaves have values of a feature in common.
 bool MonotoneLeaves::overlap(int node, int other, int feature) const {
   const Extent *a = extent(node, feature), *b = extent(other, feature);
   if (!a || !b) return true;
@@ -140,8 +140,9 @@ std::vector<MonotoneLeaves::Extent> MonotoneLeaves::child_extents(const LeafBox&
   return extents;
 }
 
-// Whether a child touches what its parent touched: what lies in the same feature as the cut does
-// touches the child next to it, if that has numbers, and all else those that share values of it.
+// Whether a child inherits a touch of its parent. A leaf that touches in the feature of the split
+// touches the adjacent child, if that has numbers; any other leaf touches the children that share
+// values.
 bool MonotoneLeaves::inherits(const Touch& touch, const BoxSplit& split, int left, int right,
                               bool is_left) const {
   if (touch.feature != split.feature) {
@@ -157,8 +158,8 @@ void MonotoneLeaves::connect(int lower, int upper, int feature) {
   leaf(upper).touches.push_back({lower, feature, false});
 }
 
-// The limits of both children hold the parent's value. So does what they have in common, where the
-// lower one must stay if the upper one is to find a place above it.
+// The limits of both children contain the parent's value, and so does their intersection, to which
+// the lower child is restricted so that the upper child can be above it.
 void MonotoneLeaves::split(int node, const BoxSplit& split, int left, int right, double left_value,
                            double right_value) {
   const bool are_ordered = split_box(node, split, left, right);
@@ -205,7 +206,7 @@ Limits MonotoneLeaves::limits(int node) const {
   return limits;
 }
 
-// From which cut on the left child touches what the leaf touches, and up to which the right one.
+// From which threshold on the left child inherits a touch, and up to which the right child does.
 std::pair<std::size_t, std::size_t> MonotoneLeaves::reach(int node, const Touch& touch, int feature,
                                                           const ThresholdSeries& cuts) const {
   const bool same = touch.feature == feature;
@@ -227,8 +228,9 @@ std::pair<std::size_t, std::size_t> MonotoneLeaves::reach(int node, const Touch&
   return {first, end};
 }
 
-// Most leaves limit all cuts of a feature alike. One that does not limits the left child from some
-// cut on and the right one up to some cut: it is noted there, and then passed on.
+// Most leaves limit all thresholds of a feature alike. Any other leaf limits the left child from
+// some threshold on and the right child up to some threshold: it is entered there, and then
+// propagated.
 void MonotoneLeaves::limit_splits(int node, int feature, const ThresholdSeries& cuts,
                                   SplitLimits& limits) const {
   const std::size_t count = cuts.count;
@@ -254,7 +256,7 @@ void MonotoneLeaves::limit_splits(int node, int feature, const ThresholdSeries& 
   limits.right.pass_down(count);
 }
 
-// Whether what two leaves have in common of a feature goes right in part, missing values included.
+// Whether some of the values that two leaves share, possibly the missing one, go right.
 bool MonotoneLeaves::shares_rest(const Extent* mine, const Extent& its, const std::uint32_t* left) {
   if (its.missing && (!mine || mine->missing)) return true;
   const CategorySet rest = without(its.categories, left);

@@ -1,18 +1,19 @@
-// Monotone constraints: which leaves of a tree bound each other's values, and how far.
+// Monotonic constraints: which leaves of a tree bound each other's values, and by how much.
 //
-// A leaf is a box: of each feature an interval, or a set of categories, and perhaps the missing
-// value. Two leaves touch in a constrained feature f if one's interval of f begins where the
-// other's ends, and in every other feature there is a value (the missing one counts) that is in
-// both. The values of leaves that touch in f must be ordered as f demands, and that is all:
+// A leaf is a box: an interval or a set of categories of each feature, possibly with the missing
+// value. Two leaves touch in a constrained feature f if the interval of f of one starts where that
+// of the other ends, and if in every other feature some value (possibly the missing one) belongs to
+// both. The values of leaves that touch in f must be ordered as f demands, and that is sufficient:
 //
 //   A tree is monotone in f if and only if the values of all leaves that touch in f are ordered.
-//   For take x and x' that differ in f alone, both known. On the line from one to the other lie
-//   leaves in turn, each of which touches the next, as the line's other coordinates are in both;
-//   so their values rise, or fall, along the line. And leaves that touch have such a line.
+//   Proof: take x and x' that differ in f alone, neither missing. The leaves along the line from
+//   one to the other touch one after another, as the line's other coordinates belong to both; so
+//   their values increase, or decrease, along the line. Conversely, leaves that touch have such a
+//   line.
 //
-// A split parts the box of one leaf, so its children's touches are found among its own. While a
-// tree grows the values are always ordered: a new leaf's is kept within the limits that those it
-// touches set. Once it is grown, all values are chosen anew, the best together (isotonic.hpp).
+// A split divides the box of one leaf, so the touches of its children are among its own. During
+// growth values are always ordered: that of a new leaf stays within the limits set by the leaves it
+// touches. After growth, all values are chosen again, jointly optimal (isotonic.hpp).
 #pragma once
 #include <array>
 #include <cstddef>
@@ -27,7 +28,7 @@
 
 namespace hedgerow {
 
-// Where a value must lie.
+// The interval of a value.
 struct Limits {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -35,8 +36,8 @@ struct Limits {
   double clamp(double value) const { return value < low ? low : value > high ? high : value; }
 };
 
-// A split as boxes see it. Numbers are in any units that keep their order, the same for all splits
-// of a feature. Of a set of categories, bit b & 31 of word b >> 5 is category b, of eight words.
+// A split of a box. Numbers are in any units that preserve their order, the same for all splits of
+// a feature. A set of categories is eight words: bit b & 31 of word b >> 5 is category b.
 struct BoxSplit {
   int feature;
   double end;  // numbers up to it go left; infinite: all
@@ -45,18 +46,18 @@ struct BoxSplit {
   const std::uint32_t* categories;  // those that go left
 };
 
-// Cuts of a leaf on a numeric feature that are tried together, ascending.
+// Candidate thresholds of a leaf on a numeric feature, increasing.
 struct ThresholdSeries {
   std::size_t count;
-  std::function<double(std::size_t)> end;  // of a cut, as above
-  bool takes_all;                          // whether the last one leaves no number on the right
-  std::size_t missing_left_from;           // from this one on missing values go left
+  std::function<double(std::size_t)> end;  // of a threshold, as above
+  bool takes_all;                          // whether all numbers go left at the last one
+  std::size_t missing_left_from;           // from this index on missing values go left
 
-  std::size_t first_from(double number) const;    // the first with an end no less than the number
-  std::size_t first_beyond(double number) const;  // the first with a larger end
+  std::size_t first_from(double number) const;    // the first at or above the number
+  std::size_t first_beyond(double number) const;  // the first above the number
 };
 
-// The limits of one child for each cut of a series, followed by eight times the last.
+// The limits of one child for each threshold of a series, padded with eight copies of the last.
 struct LimitSeries {
   static constexpr std::size_t kMost = 512;
   alignas(64) double low[kMost + 8];
@@ -79,38 +80,38 @@ struct SplitLimits {
   SideLimits operator[](std::size_t i) const { return {left[i], right[i]}; }
 };
 
-// The leaves of a tree that is being grown, by the numbers of their nodes.
+// The leaves of a growing tree, by node number.
 class MonotoneLeaves {
  public:
-  // Begins with a root. `directions` as in constraints.hpp; `widest` is what all values lie within.
+  // Starts with a root. `directions` as in constraints.hpp; `widest` are the limits of all values.
   void plant(std::span<const std::int8_t> directions, const Limits& widest, double value);
 
-  // Replaces a leaf by its children. Their values are the ones given, as far as limits allow.
+  // Replaces a leaf by its children, whose values are clipped to their limits.
   void split(int node, const BoxSplit& split, int left, int right, double left_value,
              double right_value);
   double value(int node) const { return leaf(node).value; }
 
   int direction(int feature) const { return directions_[static_cast<std::size_t>(feature)]; }
-  // Whether the best split of a leaf on a feature must be looked for within limits.
+  // Whether the best split of a leaf on a feature is subject to limits.
   bool matters(int node, int feature) const;
   Limits limits(int node) const;
-  // Within what the children of each cut must stay.
+  // Computes the limits of the children for each threshold.
   void limit_splits(int node, int feature, const ThresholdSeries& cuts, SplitLimits& limits) const;
-  // If these categories go left, and all else right.
+  // The limits if these categories go left and everything else right.
   SideLimits limit_sets(int node, int feature, const std::uint32_t* left) const;
 
   // The leaves whose limits depend on a leaf's value.
   std::vector<int> touching(int node) const;
-  // Which values may not exceed which, as places in `nodes`, a list of all leaves.
+  // Which values must not exceed which, as indices into `nodes`, a list of all leaves.
   std::vector<Link> links(std::span<const int> nodes) const;
 
  private:
   using CategorySet = std::array<std::uint32_t, 8>;
 
-  // What a leaf holds of a feature that was tested on the way to it.
+  // The values in a leaf of a feature that was tested on the path to it.
   struct Extent {
     int feature;
-    double low, high;  // of numbers: those above low, up to high
+    double low, high;  // numbers above low, up to high
     bool missing;
     CategorySet categories;
 
@@ -120,10 +121,10 @@ class MonotoneLeaves {
   struct Touch {
     int node;
     int feature;
-    bool is_upper;  // whether its value may not be exceeded; else it may not exceed
+    bool is_upper;  // whether its value is an upper limit; else it is a lower limit
   };
   struct LeafBox {
-    double value = std::numeric_limits<double>::quiet_NaN();  // limits nothing until it is set
+    double value = std::numeric_limits<double>::quiet_NaN();  // no limit until it is set
     std::vector<Extent> extents;
     std::vector<Touch> touches;
   };
@@ -146,7 +147,7 @@ class MonotoneLeaves {
   std::vector<LeafBox> leaves_;
 };
 
-// A grown tree, node by node as docs/architecture.md describes it.
+// The splits of a grown tree, in the arrays of docs/architecture.md.
 struct TreeSplits {
   std::span<const std::int32_t> feature, left, right, category_set;
   std::span<const double> threshold;
@@ -154,10 +155,10 @@ struct TreeSplits {
   std::span<const std::uint32_t> category_bits;
 };
 
-// Which leaves' values may not exceed which, by the numbers of their nodes.
+// Which leaf values must not exceed which, by node number.
 std::vector<Link> monotone_links(const TreeSplits& tree, std::span<const std::int8_t> directions);
 
-// A leaf whose best split is looked for within limits; without `leaves` there are none.
+// A leaf whose best split is searched within limits; no limits if `leaves` is null.
 struct LimitedLeaf {
   const MonotoneLeaves* leaves = nullptr;
   int node = 0;

@@ -23,6 +23,25 @@ from hedgerow._arguments import bind_arguments
 from hedgerow._params import Parameter, parameters_of
 
 T = TypeVar("T", bound=type)
+PLACEHOLDER = "{parameters}\n"
+_HEADING = "Parameters\n----------\n"
+# Documentation of fitted attributes that many classes share, by placeholder.
+_SHARED_ATTRIBUTES = {
+    "columns": """
+        n_features_in_ : int
+            Number of features.
+        feature_names_in_ : array of str
+            Feature names, if X has string names.
+        """,
+    "outputs": """
+        classes_ : array of shape (n_classes,), or a list of such
+            The classes of each output, sorted.
+        n_classes_ : int, or a list of int
+            The number of classes of each output.
+        n_outputs_ : int
+            Number of outputs (columns of y).
+        """,
+}
 
 
 def with_parameters(cls: T) -> T:
@@ -32,7 +51,8 @@ def with_parameters(cls: T) -> T:
     declared.__init__ = constructor(parameters, f"{cls.__qualname__}.__init__", cls.__module__)
     if cls.__doc__ is not None:  # Python runs without docstrings under -OO
         groups = getattr(cls, "_parameter_groups", ())
-        cls.__doc__ = insert_parameters(cls.__doc__, parameters, groups)
+        docstring = insert_parameters(cls.__doc__, parameters, groups)
+        cls.__doc__ = insert_attributes(docstring, getattr(cls, "_attribute_docs", {}))
     return cls
 
 
@@ -72,10 +92,6 @@ def constructor_signature(parameters: Iterable[Parameter]) -> Signature:
     return Signature(arguments, return_annotation=None)
 
 
-PLACEHOLDER = "{parameters}\n"
-_HEADING = "Parameters\n----------\n"
-
-
 def insert_parameters(
     docstring: str, parameters: Iterable[Parameter], groups: Sequence[str] = ()
 ) -> str:
@@ -91,6 +107,13 @@ def insert_parameters(
     if groups:
         text = text.replace(_HEADING, _overview(members) + _HEADING, 1)
     return text
+
+
+def insert_attributes(docstring: str, attribute_docs: Mapping[str, str]) -> str:
+    """Replace placeholders such as {columns} by the documentation of fitted attributes."""
+    for name, text in {**attribute_docs, **_SHARED_ATTRIBUTES}.items():
+        docstring = docstring.replace(f"{{{name}}}", cleandoc(text))
+    return docstring
 
 
 def grouped(parameters: Iterable[Parameter], groups: Sequence[str]) -> dict[str, list[Parameter]]:

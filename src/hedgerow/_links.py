@@ -12,6 +12,8 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
+STEPS = 100
+SMALLEST_STEP = 1e-10
 
 
 def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
@@ -47,10 +49,6 @@ def both_classes(p: Floats) -> Floats:
     both[:, 1] = p
     np.subtract(1.0, p, out=both[:, 0])
     return both
-
-
-STEPS = 100
-SMALLEST_STEP = 1e-10
 
 
 def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:

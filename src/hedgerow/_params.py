@@ -88,7 +88,8 @@ class Options:
         return isinstance(value, str) and value in self.names
 
     def __str__(self) -> str:
-        return " or ".join(repr(name) for name in self.names)
+        *others, last = map(repr, self.names)
+        return f"{', '.join(others)} or {last}" if others else last
 
     @property
     def type_hint(self) -> str:

@@ -155,11 +155,11 @@ def test_parameters_that_do_not_go_together_are_named_before_any_work(model, mes
 
 def test_samples_are_checked():
     drawing = AdaBoostClassifier(resample=True, n_estimators=2)
-    with pytest.raises(ParameterError, match="samples are for resample=True"):
+    with pytest.raises(ParameterError, match="samples needs resample=True"):
         AdaBoostClassifier().fit(X, TWO, samples=[[0]])
     for samples, message in (
         (3, "samples must be a list"),
-        ([[0, 1]], "samples holds 1 arrays for n_estimators=2 rounds"),
+        ([[0, 1]], "samples has 1 arrays, but there are n_estimators=2"),
         ([[0, 1], [0, 100]], r"samples\[1\] holds row numbers outside 0 … 99"),
         ([[0, 1], [0, -1]], r"samples\[1\] holds row numbers outside"),
         ([[0.5], [1]], r"samples\[0\] must be an array of row numbers"),
@@ -172,7 +172,7 @@ def test_samples_are_checked():
 
 def test_samples_can_run_out():
     rows, y = np.arange(4.0)[:, None], [0, 1, 1, 1]
-    with pytest.raises(DataError, match="All 1 samples are used up"):
+    with pytest.raises(DataError, match="All 1 samples have been used"):
         AdaBoostClassifier(resample=True, n_estimators=1).fit(rows, y, samples=[[0]])
 
 

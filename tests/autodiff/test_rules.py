@@ -83,11 +83,11 @@ def expected(function, n_points):
 
 def assert_derivatives(function, n_points):
     """Compare with what comes of f → function(f) at f = 0."""
-    found = derivatives(function, np.zeros(n_points))
+    actual = derivatives(function, np.zeros(n_points))
     first, second = expected(function, n_points)
-    np.testing.assert_array_equal(found.value, function(np.zeros(n_points)))
-    np.testing.assert_allclose(found.first[0], first, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.second[0], second, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(actual.value, function(np.zeros(n_points)))
+    np.testing.assert_allclose(actual.first[0], first, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(actual.second[0], second, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("ufunc", UNARY, ids=lambda ufunc: ufunc.__name__)
@@ -129,32 +129,32 @@ def test_an_argument_without_a_rule_is_named(ufunc):
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.5, 2.0])
 def test_powers_at_and_away_from_zero(exponent):
     x = np.array([0.0, 1.5]) if exponent in (0, 1, 2, 3) else np.array([0.7, 1.5])
-    found = derivatives(lambda f: f**exponent, x)
+    actual = derivatives(lambda f: f**exponent, x)
     p = float(exponent)
     coefficients = p, p * (p - 1.0)
-    for c, k, derivative in zip(coefficients, (1, 2), (found.first, found.second), strict=True):
+    for c, k, derivative in zip(coefficients, (1, 2), (actual.first, actual.second), strict=True):
         np.testing.assert_allclose(derivative[0], c * x ** (p - k) if c else 0 * x, rtol=1e-14)
 
 
 def test_exponents_may_differ_from_row_to_row():
     exponents = np.array([0.0, 1.0, 2.0, 2.5])
-    found = derivatives(lambda f: f**exponents, np.array([0.0, 0.0, 0.0, 4.0]))
-    np.testing.assert_allclose(found.first[0], [0.0, 1.0, 0.0, 2.5 * 8.0])
-    np.testing.assert_allclose(found.second[0], [0.0, 0.0, 2.0, 2.5 * 1.5 * 2.0])
+    actual = derivatives(lambda f: f**exponents, np.array([0.0, 0.0, 0.0, 4.0]))
+    np.testing.assert_allclose(actual.first[0], [0.0, 1.0, 0.0, 2.5 * 8.0])
+    np.testing.assert_allclose(actual.second[0], [0.0, 0.0, 2.0, 2.5 * 1.5 * 2.0])
 
 
 @pytest.mark.parametrize("x", [-800.0, -40.0, 40.0, 800.0])
 def test_log_loss_keeps_its_digits_far_from_zero(x):
     small = np.exp(-abs(x))
     for loss in (lambda f: np.logaddexp(0.0, f), lambda f: -special.log_expit(-f)):
-        found = derivatives(loss, np.array([x]))
-        np.testing.assert_allclose(found.first[0], small if x < 0 else 1.0, rtol=1e-13)
-        np.testing.assert_allclose(found.second[0], small, rtol=1e-13)
+        actual = derivatives(loss, np.array([x]))
+        np.testing.assert_allclose(actual.first[0], small if x < 0 else 1.0, rtol=1e-13)
+        np.testing.assert_allclose(actual.second[0], small, rtol=1e-13)
     p = derivatives(special.expit, np.array([x]))
     np.testing.assert_allclose(p.first[0], small, rtol=1e-13)
 
 
 def test_the_hazard_of_the_normal_distribution_keeps_its_digits_in_the_tail():
     x = np.array([-1e4])
-    found = derivatives(special.log_ndtr, x)
-    np.testing.assert_allclose(found.first[0], -x + 1.0 / -x, rtol=1e-12)
+    actual = derivatives(special.log_ndtr, x)
+    np.testing.assert_allclose(actual.first[0], -x + 1.0 / -x, rtol=1e-12)

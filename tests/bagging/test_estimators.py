@@ -661,8 +661,8 @@ def test_a_warm_start_adds_estimators(bag, weighted):
     ("changed", "message"),
     [
         ({"n_estimators": 2}, "n_estimators=2 is less"),
-        ({"max_samples": 0.5}, "max_samples|drawn"),
-        ({"bootstrap": False}, "bootstrap|drawn"),
+        ({"max_samples": 0.5}, "max_samples|sampled"),
+        ({"bootstrap": False}, "bootstrap|sampled"),
         ({"max_features": 2}, "columns"),
         ({"estimator": KNeighborsClassifier()}, "kind of estimator"),
     ],
@@ -692,7 +692,7 @@ def test_a_warm_start_needs_the_same_rows_classes_and_weights(estimator):
         bag.fit(X[:149], y[:149])
     with pytest.raises(DataError, match="features"):
         bag.fit(X[:, :3], y)
-    with pytest.raises(ParameterError, match=r"weights|drawn"):
+    with pytest.raises(ParameterError, match=r"weights|sampled"):
         bag.fit(X, y, sample_weight=np.arange(150.0))
 
 
@@ -715,8 +715,8 @@ def test_samples_are_fitted_as_they_are_given():
         ([[0, 1], []], r"samples\[1\]"),
         ([[0, 1], [0.5]], r"samples\[1\]"),
         ([[0, 1], [[0]]], r"samples\[1\]"),
-        ([[0, 1], [0, 150]], r"samples\[1\] names row 150"),
-        ([[0, -1], [0]], r"samples\[0\] names row -1"),
+        ([[0, 1], [0, 150]], r"samples\[1\] contains row 150"),
+        ([[0, -1], [0]], r"samples\[0\] contains row -1"),
     ],
 )
 def test_samples_that_are_none_are_refused(samples, message):

@@ -17,11 +17,11 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow._boosting.fit.auto import member_seeds
-from hedgerow._boosting.fit.auto.budget import Budget
-from hedgerow._boosting.fit.training_data import Examples, partings
+from hedgerow._boosting.fit.auto.search import Budget
+from hedgerow._boosting.fit.dataset import Dataset, split_folds
+from hedgerow._boosting.fit.round_grower import member_seeds
 from hedgerow._data.intake import learn_schema
-from hedgerow._model_file.choice import read_choice, write_choice
+from hedgerow._model_file.boosted import read_choice, write_choice
 
 QUICK = {"budget": 0.1, "random_state": 0}
 X, NUMBERS = make_friedman1(400, noise=1.0, random_state=0)
@@ -33,7 +33,7 @@ MANY_X, MANY = make_friedman1(10_400, n_features=5, noise=1.0, random_state=1)
 def examples(x, y, groups=None):
     _, table = learn_schema(x, "auto")
     groups = None if groups is None else np.asarray(groups, np.int32)
-    return Examples(table, np.asarray(y, float), None, groups)
+    return Dataset(table, np.asarray(y, float), None, groups)
 
 
 def same(a, b):
@@ -48,8 +48,8 @@ def fitted():
 def test_one_model_is_what_its_parameters_give():
     fitted = GradientBoostingRegressor(**QUICK, colsample_bytree=1.0).fit(MANY_X, MANY)
     assert fitted.auto_.n_members == 1  # for there is nothing in which others could differ
-    asked = GradientBoostingRegressor(random_state=0, **fitted.auto_.parameters)
-    assert same(asked.fit(MANY_X, MANY), fitted)
+    explicit = GradientBoostingRegressor(random_state=0, **fitted.auto_.parameters)
+    assert same(explicit.fit(MANY_X, MANY), fitted)
 
 
 def test_several_models_are_the_mean_of_what_their_seeds_give(fitted):
@@ -70,39 +70,39 @@ def test_several_models_are_the_mean_of_what_their_seeds_give(fitted):
 
 
 def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
-    parts = partings(examples(X, np.arange(400)), 5, 0, False, "random")
-    assert fitted.auto_.n_folds == len(parts) == 5
-    for tried in fitted.auto_.tried:
+    folds = split_folds(examples(X, np.arange(400)), 5, 0, False, "random")
+    assert fitted.auto_.n_folds == len(folds) == 5
+    for trial in fitted.auto_.tried:
         errors = []
-        for train, held in parts:
-            inside, outside = (part.target.astype(int) for part in (train, held))
+        for train, holdout in folds:
+            inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
             model = GradientBoostingRegressor(
-                n_estimators=tried.n_rounds, learning_rate=0.15, random_state=0, **tried.parameters
+                n_estimators=trial.n_rounds, learning_rate=0.15, random_state=0, **trial.parameters
             ).fit(X[inside], NUMBERS[inside])
             errors.append(root_mean_squared_error(NUMBERS[outside], model.predict(X[outside])))
-        assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
-    best = min(fitted.auto_.tried, key=lambda tried: tried.score)
+        assert trial.score == pytest.approx(np.mean(errors), rel=1e-12)
+    best = min(fitted.auto_.tried, key=lambda trial: trial.score)
     assert best.parameters.items() <= fitted.auto_.parameters.items()
 
 
 def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():
     weights = np.where(NUMBERS > 16, 5.0, 0.5)
     unscaled = {**QUICK, "reg_lambda": 0.0, "min_child_weight": 0.0}
-    tried = GradientBoostingRegressor(**unscaled).fit(X, NUMBERS, weights).auto_.tried[0]
+    trial = GradientBoostingRegressor(**unscaled).fit(X, NUMBERS, weights).auto_.tried[0]
     errors, sums = [], []
-    for train, held in partings(examples(X, np.arange(400)), 5, 0, False, "random"):
-        inside, outside = (part.target.astype(int) for part in (train, held))
+    for train, holdout in split_folds(examples(X, np.arange(400)), 5, 0, False, "random"):
+        inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
         model = GradientBoostingRegressor(
-            n_estimators=tried.n_rounds,
+            n_estimators=trial.n_rounds,
             learning_rate=0.15,
             min_child_weight=0.0,
-            **tried.parameters,
+            **trial.parameters,
         ).fit(X[inside], NUMBERS[inside], weights[inside])
-        given, w = model.predict(X[outside]), weights[outside]
-        errors.append(root_mean_squared_error(NUMBERS[outside], given, sample_weight=w))
+        prediction, w = model.predict(X[outside]), weights[outside]
+        errors.append(root_mean_squared_error(NUMBERS[outside], prediction, sample_weight=w))
         sums.append(w.sum())
-    assert tried.score == pytest.approx(np.average(errors, weights=sums), rel=1e-6)
-    assert tried.score != pytest.approx(np.mean(errors), rel=1e-4)
+    assert trial.score == pytest.approx(np.average(errors, weights=sums), rel=1e-6)
+    assert trial.score != pytest.approx(np.mean(errors), rel=1e-4)
 
 
 def test_a_classifier_is_judged_by_its_loss_and_learns_no_less_than_plain_parameters():
@@ -128,15 +128,15 @@ def test_what_is_asked_for_stays():
     own = {"max_leaves": 7, "subsample": 0.9}
     choice = GradientBoostingRegressor(**QUICK, **own).fit(X, NUMBERS).auto_
     assert not own.keys() & choice.parameters.keys()
-    assert all(own.items() <= tried.parameters.items() for tried in choice.tried)
+    assert all(own.items() <= trial.parameters.items() for trial in choice.tried)
     assert len(choice.tried) == 3  # two of the four kinds differ only in what was asked for
     slow = GradientBoostingRegressor(**QUICK, learning_rate=0.03).fit(X, NUMBERS)
     assert "learning_rate" not in slow.auto_.parameters
-    asked = GradientBoostingRegressor(
+    explicit = GradientBoostingRegressor(
         random_state=0, learning_rate=0.03, **slow.auto_.parameters | {"n_estimators": 1}
     ).fit(X, NUMBERS)
     first = slow[:1]._model.ensemble  # a round of the first model, and its part in the mean
-    assert first.scaled(slow.auto_.n_members) == asked._model.ensemble
+    assert first.scaled(slow.auto_.n_members) == explicit._model.ensemble
 
 
 def test_explicit_rounds_try_nothing():
@@ -169,7 +169,7 @@ def test_many_columns_are_rationed():
     few, usual, many, all_of_them = (Budget.of(72, 1, 1.0, n) for n in (5, 100, 1000, 7129))
     assert few == usual
     assert usual.rounds_of(31) == many.rounds_of(31) > 5 * all_of_them.rounds_of(31)
-    rows = [Budget.of(2000, 1, 1.0, n).members(31, 300) for n in (100, 1000)]
+    rows = [Budget.of(2000, 1, 1.0, n).models(31, 300) for n in (100, 1000)]
     assert rows[0] > rows[1] >= 1
 
 
@@ -177,8 +177,8 @@ def test_many_columns_are_rationed():
 def test_trees_of_a_wide_table_look_at_a_thousand_columns(own, looked_at):
     wide = np.random.default_rng(0).normal(size=(40, 2000))
     model = GradientBoostingRegressor(budget=0.1, **own).fit(wide, wide[:, 0] + wide[:, 1])
-    parts = [tried.parameters["colsample_bytree"] for tried in model.auto_.tried]
-    np.testing.assert_allclose(parts, looked_at / 2000)
+    fractions = [trial.parameters["colsample_bytree"] for trial in model.auto_.tried]
+    np.testing.assert_allclose(fractions, looked_at / 2000)
 
 
 def test_thorough_is_more_work_than_quick():
@@ -191,49 +191,51 @@ def test_thorough_is_more_work_than_quick():
 
 @pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 1e4])
 def test_a_budget_must_be_one(budget):
-    with pytest.raises(ParameterError, match=r"budget=.*'quick' or 'balanced' or 'thorough'"):
+    with pytest.raises(ParameterError, match=r"budget=.*'quick', 'balanced' or 'thorough'"):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)
 
 
-# Rows held out.
+# Holdouts.
 
 
-def test_partings_cover_every_row_once():
+def test_folds_cover_every_row_once():
     numbers = np.arange(103.0)
-    parts = partings(examples(numbers[:, None], numbers), 5, 3, False, "random")
-    held = np.concatenate([part.target for _, part in parts])
-    assert sorted(held) == sorted(numbers)
-    for train, part in parts:
-        assert not set(train.target) & set(part.target)
-        assert len(train.target) + len(part.target) == 103
+    folds = split_folds(examples(numbers[:, None], numbers), 5, 3, False, "random")
+    holdout = np.concatenate([dataset.target for _, dataset in folds])
+    assert sorted(holdout) == sorted(numbers)
+    for train, dataset in folds:
+        assert not set(train.target) & set(dataset.target)
+        assert len(train.target) + len(dataset.target) == 103
 
 
-def test_partings_hold_out_the_same_part_of_each_class_and_never_all_of_one():
+def test_folds_hold_out_the_same_part_of_each_class_and_never_all_of_one():
     labels = np.repeat([0.0, 1.0, 2.0, 3.0], [100, 10, 2, 1])
-    parts = partings(examples(np.zeros((113, 1)), labels), 5, 0, True, "random")
-    for train, part in parts:
+    folds = split_folds(examples(np.zeros((113, 1)), labels), 5, 0, True, "random")
+    for train, dataset in folds:
         assert set(train.target) == {0.0, 1.0, 2.0, 3.0}
-        assert np.count_nonzero(part.target == 0.0) == 20
-        assert np.count_nonzero(part.target == 1.0) == 2
-        assert 3.0 not in part.target
+        assert np.count_nonzero(dataset.target == 0.0) == 20
+        assert np.count_nonzero(dataset.target == 1.0) == 2
+        assert 3.0 not in dataset.target
 
 
-def test_partings_hold_out_whole_groups():
+def test_folds_hold_out_whole_groups():
     groups = np.random.RandomState(0).randint(0, 12, 200)
-    parts = partings(examples(np.zeros((200, 1)), np.arange(200.0), groups), 5, 0, False, "random")
-    assert len(parts) == 5
-    for train, part in parts:
-        assert not set(train.groups) & set(part.groups)
+    folds = split_folds(
+        examples(np.zeros((200, 1)), np.arange(200.0), groups), 5, 0, False, "random"
+    )
+    assert len(folds) == 5
+    for train, dataset in folds:
+        assert not set(train.groups) & set(dataset.groups)
 
 
 def test_the_last_rows_are_held_out():
     numbers = np.arange(50.0)
-    ((train, held),) = partings(examples(numbers[:, None], numbers), 5, 0, False, "last")
-    assert held.target.tolist() == list(range(40, 50))
+    ((train, holdout),) = split_folds(examples(numbers[:, None], numbers), 5, 0, False, "last")
+    assert holdout.target.tolist() == list(range(40, 50))
     assert train.target.tolist() == list(range(40))
     groups = np.repeat([7, 3, 9, 1, 5], 10)
-    ((_, held),) = partings(examples(numbers[:, None], numbers, groups), 5, 0, False, "last")
-    assert set(held.groups) == {5}
+    ((_, holdout),) = split_folds(examples(numbers[:, None], numbers, groups), 5, 0, False, "last")
+    assert set(holdout.groups) == {5}
 
 
 def test_groups_and_time_decide_what_is_chosen():
@@ -267,7 +269,7 @@ def test_the_last_eval_set_is_the_judge_of_early_stopping():
     sets = [(X[:50], NUMBERS[:50]), (X[300:], NUMBERS[300:])]
     model.fit(X[:300], NUMBERS[:300], eval_set=sets)
     assert model.auto_.n_folds == 1
-    best = min(model.auto_.tried, key=lambda tried: tried.score)
+    best = min(model.auto_.tried, key=lambda trial: trial.score)
     again = GradientBoostingRegressor(
         n_estimators=best.n_rounds, learning_rate=0.15, random_state=0, **best.parameters
     ).fit(X[:300], NUMBERS[:300])
@@ -302,7 +304,7 @@ def test_groups_may_leave_a_class_to_the_rows_held_out():
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
-def test_weights_of_zero_take_partings_away():
+def test_folds_without_weight_are_left_out():
     weights = np.zeros(400)
     weights[:3] = 1.0
     model = GradientBoostingRegressor(**QUICK).fit(X, NUMBERS, sample_weight=weights)
@@ -323,8 +325,8 @@ def test_counts_that_are_all_zero_in_a_part():
         model.fit(X, np.zeros(400))
 
 
-def test_a_rate_beyond_all_bounds_is_told_as_ever():
-    with pytest.raises(ParameterError, match="lets the scores grow beyond all bounds"):
+def test_a_rate_that_diverges_is_an_error_as_ever():
+    with pytest.raises(ParameterError, match="makes the scores diverge"):
         GradientBoostingRegressor(learning_rate=1e200, loss="poisson", reg_lambda=0.0, **QUICK).fit(
             X, NUMBERS
         )
@@ -353,13 +355,13 @@ def test_a_rate_beyond_all_bounds_is_told_as_ever():
 def test_every_mode(options):
     model = GradientBoostingRegressor(**QUICK, **options).fit(X[:200], NUMBERS[:200])
     assert len(model.auto_.tried) >= 1
-    assert all(np.isfinite(tried.score) for tried in model.auto_.tried)
+    assert all(np.isfinite(trial.score) for trial in model.auto_.tried)
     assert model.n_iter_ == model.auto_.parameters["n_estimators"]
 
 
 def test_metrics_of_which_more_is_better():
     model = GradientBoostingClassifier(**QUICK, eval_metric="auc").fit(X, LABELS)
-    best = max(model.auto_.tried, key=lambda tried: tried.score)
+    best = max(model.auto_.tried, key=lambda trial: trial.score)
     assert best.parameters.items() <= model.auto_.parameters.items()
     assert model.auto_.metric == "auc"
 
@@ -372,7 +374,7 @@ def test_columns_of_many_categories_are_encoded_without_the_rows_held_out():
     y = rng.normal(size=600)
     X = np.array([f"id {i}" for i in range(600)], dtype=object)[:, None]
     model = GradientBoostingRegressor(**QUICK, max_categories=10).fit(X, y)
-    assert min(tried.score for tried in model.auto_.tried) > 0.97 * y.std()
+    assert min(trial.score for trial in model.auto_.tried) > 0.97 * y.std()
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
@@ -382,15 +384,15 @@ def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them()
     y = rng.normal(size=60)[town] + X[:, 0] + 0.3 * rng.normal(size=400)
     table = pd.DataFrame({"town": np.char.add("town ", town.astype(str)), "number": X[:, 0]})
     options = {"max_categories": 10, "random_state": 0}
-    tried = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
+    trial = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
     errors = []
-    for train, held in partings(examples(table, np.arange(400)), 5, 0, False, "random"):
-        inside, outside = (part.target.astype(int) for part in (train, held))
+    for train, holdout in split_folds(examples(table, np.arange(400)), 5, 0, False, "random"):
+        inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
         model = GradientBoostingRegressor(
-            n_estimators=tried.n_rounds, learning_rate=0.15, **options, **tried.parameters
+            n_estimators=trial.n_rounds, learning_rate=0.15, **options, **trial.parameters
         ).fit(table.iloc[inside], y[inside])
         errors.append(root_mean_squared_error(y[outside], model.predict(table.iloc[outside])))
-    assert tried.score == pytest.approx(np.mean(errors), rel=1e-12)
+    assert trial.score == pytest.approx(np.mean(errors), rel=1e-12)
 
 
 # Going on, files, threads.
@@ -471,15 +473,15 @@ def test_a_file_that_holds_another_choice_is_refused(fitted, field, value):
 def test_a_slice_of_a_mean_is_refitted_member_by_member(rounds, tmp_path):
     model = GradientBoostingRegressor(budget=0.3, max_leaves=4, subsample=0.7).fit(X, NUMBERS)
     assert model.auto_.n_members == 4
-    part = model[rounds]
-    part.save(tmp_path / "part.hedgerow")
-    for sliced in (part, hr.load(tmp_path / "part.hedgerow")):
+    sliced_model = model[rounds]
+    sliced_model.save(tmp_path / "part.hedgerow")
+    for sliced in (sliced_model, hr.load(tmp_path / "part.hedgerow")):
         sliced.refit(X, NUMBERS)
         places = np.arange(model.n_iter_)[rounds]
         expected = np.full(len(X), float(model._model.ensemble.base_score[0]))
         for member in range(4):
             own = np.flatnonzero(places % 4 == member)
-            alone = part[:0]
+            alone = sliced_model[:0]
             ensemble = model._model.ensemble.of_rounds(places[own]).scaled(4)
             alone._model = replace(alone._model, ensemble=ensemble)
             alone.auto_ = replace(alone.auto_, n_members=1, in_turn=0)
@@ -497,7 +499,7 @@ def test_refitting_to_the_same_rows_changes_nothing():
 
 
 def test_going_on_needs_a_number_of_rounds(fitted):
-    with pytest.raises(ParameterError, match="say with how many rounds: n_estimators=100"):
+    with pytest.raises(ParameterError, match="set the number of rounds, as in n_estimators=100"):
         GradientBoostingRegressor().fit(X, NUMBERS, init_model=fitted)
     warm = GradientBoostingRegressor(**QUICK, warm_start=True).fit(X, NUMBERS)
     with pytest.raises(ParameterError, match="n_estimators='auto' chooses all rounds"):
@@ -512,13 +514,13 @@ def test_going_on_needs_a_number_of_rounds(fitted):
 def test_what_was_tried_can_be_read_and_drawn(fitted):
     choice = fitted.auto_
     title, rate, header, *lines = repr(choice).splitlines()
-    assert rate == "Tried with learning_rate=0.15:"
+    assert rate == "Trials with learning_rate=0.15:"
     assert "the mean of 4 models" in title
     assert header.split()[0] == "max_leaves"
     assert header.split()[-2:] == ["rounds", "rmse"]
     assert len(lines) == len(choice.tried) == len(choice.to_frame())
-    for tried in choice.tried:
-        assert min(tried.curve) == tried.score == tried.curve[tried.n_rounds // 5 - 1]
+    for trial in choice.tried:
+        assert min(trial.curve) == trial.score == trial.curve[trial.n_rounds // 5 - 1]
     ax = choice.plot()
     assert len(ax.get_legend().get_texts()) == 4
     assert [t.get_text() for t in ax.get_legend().get_texts() if "chosen" in t.get_text()] == [
@@ -560,22 +562,22 @@ def test_a_function_of_the_user_s_is_called_from_one_thread(name):
         callers.add(get_ident())
         return float(np.abs(y - prediction).mean())
 
-    given = {"loss": loss, "eval_metric": error}
-    model = GradientBoostingRegressor(**QUICK, n_jobs=2, **{name: given[name]}).fit(X, NUMBERS)
+    options = {"loss": loss, "eval_metric": error}
+    model = GradientBoostingRegressor(**QUICK, n_jobs=2, **{name: options[name]}).fit(X, NUMBERS)
     assert model.auto_.n_members > 1
     assert callers == {get_ident()}
-    alone = GradientBoostingRegressor(**QUICK, n_jobs=1, **{name: given[name]}).fit(X, NUMBERS)
+    alone = GradientBoostingRegressor(**QUICK, n_jobs=1, **{name: options[name]}).fit(X, NUMBERS)
     assert same(model, alone)
 
 
 def test_progress_tells_trials_and_rounds(capsys):
     GradientBoostingRegressor(**QUICK, verbose=10).fit(X, NUMBERS)
-    shown = capsys.readouterr().err
-    trials = [line.split("  ") for line in shown.splitlines() if line.startswith("trial round ")]
+    output = capsys.readouterr().err
+    trials = [line.split("  ") for line in output.splitlines() if line.startswith("trial round ")]
     done, of_all = trials[-1][0].removeprefix("trial round ").split("/")
     assert done == of_all
     assert all(re.fullmatch(r"trial [1-4]/4 rmse \d\.\d+", text) for _, text in trials)
-    assert "\nround " in shown
+    assert "\nround " in output
 
 
 # Rows that cannot be parted.
@@ -585,7 +587,7 @@ def test_a_metric_that_some_rows_do_not_have_is_the_mean_of_the_others():
     y = np.zeros(100, int)
     y[:3] = 1
     model = GradientBoostingClassifier(**QUICK, eval_metric=auc_or_nothing).fit(X[:100], y)
-    assert all(np.isfinite(tried.score) for tried in model.auto_.tried)
+    assert all(np.isfinite(trial.score) for trial in model.auto_.tried)
 
 
 def auc_or_nothing(y, p):
@@ -596,7 +598,7 @@ def test_a_metric_that_is_never_a_number_chooses_nothing():
     model = GradientBoostingRegressor(**QUICK, eval_metric=lambda *_: ("none", np.nan, False)).fit(
         X, NUMBERS
     )
-    assert "nothing tried had a" in repr(model.auto_)
+    assert "the none of every trial was NaN" in repr(model.auto_)
     assert model.auto_.parameters["n_estimators"] == model.n_iter_ == 100
 
 
@@ -605,7 +607,7 @@ def test_rows_that_leave_a_class_out_are_not_trained_on():
     model = GradientBoostingClassifier(**QUICK, validation_rows="last")
     assert model.fit(X[:100], y).auto_.n_folds == 0
     model.set_params(n_estimators=5, early_stopping=True, validation_fraction=0.2)
-    with pytest.raises(DataError, match=r"early_stopping cannot part .* one of the classes"):
+    with pytest.raises(DataError, match=r"early_stopping cannot split .* one of the classes"):
         model.fit(X[:100], y)
 
 
@@ -631,11 +633,11 @@ def test_calibration_is_refused_before_anything_is_fitted():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"calibration": "conformal"}, "calibration trains on, .* another calibration_fraction"),
-        ({"early_stopping": True}, "early_stopping trains on, .* another validation_fraction"),
+        ({"calibration": "conformal"}, "holdout of calibration.* another calibration_fraction"),
+        ({"early_stopping": True}, "holdout of early_stopping.* another validation_fraction"),
     ],
 )
-def test_rows_without_weight_are_told_by_who_parts_them(options, words):
+def test_a_split_without_weight_names_the_parameter_that_splits(options, words):
     weights = np.zeros(100)
     weights[50] = 1.0
     model = GradientBoostingRegressor(n_estimators=5, **options)
@@ -675,6 +677,6 @@ def test_theory_takes_the_plain_number_of_a_parameter_that_became_auto():
 @pytest.mark.parametrize(("depth", "leaves"), [(1, [2, 2]), (3, [4, 8, 8]), (5, [4, 12, 31, 32])])
 def test_trees_are_not_tried_larger_than_their_depth_allows(depth, leaves):
     choice = GradientBoostingRegressor(**QUICK, max_depth=depth).fit(X, NUMBERS).auto_
-    assert [tried.parameters["max_leaves"] for tried in choice.tried] == leaves
-    kinds = [tuple(tried.parameters.items()) for tried in choice.tried]
+    assert [trial.parameters["max_leaves"] for trial in choice.tried] == leaves
+    kinds = [tuple(trial.parameters.items()) for trial in choice.tried]
     assert len(set(kinds)) == len(kinds)

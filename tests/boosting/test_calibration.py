@@ -18,7 +18,7 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow._boosting.fit.calibration import calibrate, interval
+from hedgerow._boosting.fit.calibration import fit_calibration, interval
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._model_file import boosted
 from hedgerow._model_file.stored import Stored
@@ -31,7 +31,7 @@ SPREAD = 0.2 + np.abs(X[:, 2])
 NUMBERS = SIGNAL + SPREAD * RNG.normal(size=N)
 LABELS = (RNG.random(N) < expit(2 * SIGNAL)).astype(int)
 THREE = np.array(["a", "b", "c"])[np.digitize(NUMBERS, [-0.5, 0.7])]
-FIT, HELD, TEST = slice(0, 3_000), slice(3_000, 6_000), slice(6_000, N)
+FIT, HOLDOUT, TEST = slice(0, 3_000), slice(3_000, 6_000), slice(6_000, N)
 # Learns by heart, so that its own probabilities are too sure.
 EAGER = {"n_estimators": 150, "learning_rate": 0.3, "min_samples_leaf": 5}
 
@@ -47,7 +47,7 @@ def expected_gap(y, p):
 def test_probabilities_become_frequencies(method):
     model = GradientBoostingClassifier(**EAGER).fit(X[FIT], LABELS[FIT])
     before = model.predict_proba(X[TEST])
-    model.calibrate(X[HELD], LABELS[HELD], method=method)
+    model.calibrate(X[HOLDOUT], LABELS[HOLDOUT], method=method)
     after = model.predict_proba(X[TEST])
     assert expected_gap(LABELS[TEST], after[:, 1]) < 0.5 * expected_gap(LABELS[TEST], before[:, 1])
     assert log_loss(LABELS[TEST], after) < log_loss(LABELS[TEST], before)
@@ -58,20 +58,22 @@ def test_probabilities_become_frequencies(method):
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_calibrations_are_scikit_learn_s(method, y):
     model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
-    theirs = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[HELD], y[HELD])
-    wanted = theirs.predict_proba(X[TEST])
-    ours = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
-    np.testing.assert_allclose(ours, wanted, atol=2e-3 if method == "temperature" else 1e-3)
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(
+        X[HOLDOUT], y[HOLDOUT]
+    )
+    expected = theirs.predict_proba(X[TEST])
+    ours = model.calibrate(X[HOLDOUT], y[HOLDOUT], method=method).predict_proba(X[TEST])
+    np.testing.assert_allclose(ours, expected, atol=2e-3 if method == "temperature" else 1e-3)
 
 
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_isotonic_calibration_is_near_scikit_learn_s_and_better(y):
     model = GradientBoostingClassifier(**EAGER | {"n_estimators": 30}).fit(X[FIT], y[FIT])
     theirs = CalibratedClassifierCV(FrozenEstimator(model), method="isotonic")
-    wanted = theirs.fit(X[HELD], y[HELD]).predict_proba(X[TEST])
-    ours = model.calibrate(X[HELD], y[HELD], method="isotonic").predict_proba(X[TEST])
-    assert np.abs(ours - wanted).mean() < 0.02
-    assert log_loss(y[TEST], ours) < log_loss(y[TEST], wanted)
+    expected = theirs.fit(X[HOLDOUT], y[HOLDOUT]).predict_proba(X[TEST])
+    ours = model.calibrate(X[HOLDOUT], y[HOLDOUT], method="isotonic").predict_proba(X[TEST])
+    assert np.abs(ours - expected).mean() < 0.02
+    assert log_loss(y[TEST], ours) < log_loss(y[TEST], expected)
 
 
 def test_rows_are_held_out_for_it():
@@ -134,11 +136,11 @@ def test_margins_are_those_of_the_definition():
         rank = math.ceil(round((m + 1) * coverage, 9))
         residuals = rng.normal(size=(m, 3)) - [1, 0, -1]
         half = np.sort(np.abs(residuals[:, 1]))[rank - 1]
-        found = interval(at[:, 1], residuals[:, 1:2], None, coverage)
-        np.testing.assert_array_equal(found, np.column_stack([at[:, 1] - half, at[:, 1] + half]))
+        bounds = interval(at[:, 1], residuals[:, 1:2], None, coverage)
+        np.testing.assert_array_equal(bounds, np.column_stack([at[:, 1] - half, at[:, 1] + half]))
         margin = sorted(max(-low, high) for low, _, high in residuals)[rank - 1]
-        found = interval(at, residuals, levels, coverage)
-        np.testing.assert_array_equal(found, at[:, [0, 2]] + [-margin, margin])
+        bounds = interval(at, residuals, levels, coverage)
+        np.testing.assert_array_equal(bounds, at[:, [0, 2]] + [-margin, margin])
 
 
 def test_of_pairs_of_quantiles_that_cover_as_much_the_symmetric_one_is_taken():
@@ -149,20 +151,22 @@ def test_of_pairs_of_quantiles_that_cover_as_much_the_symmetric_one_is_taken():
 
 def test_ends_that_would_pass_each_other_meet_half_way():
     at, missed_by_little = np.array([[0.0, 1.0], [0.0, 10.0]]), np.tile([3.0, -3.0], (9, 1))
-    found = interval(at, missed_by_little, (0.1, 0.9), 0.8)
-    np.testing.assert_array_equal(found, [[0.5, 0.5], [3.0, 7.0]])
+    bounds = interval(at, missed_by_little, (0.1, 0.9), 0.8)
+    np.testing.assert_array_equal(bounds, [[0.5, 0.5], [3.0, 7.0]])
 
 
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_a_weight_of_two_is_a_row_twice(method, y):
     model = GradientBoostingClassifier(**EAGER | {"n_estimators": 10}).fit(X[FIT], y[FIT])
-    weights = np.where(NUMBERS[HELD] > 0, 2.0, 1.0)
-    weighted = model.calibrate(X[HELD], y[HELD], weights, method=method).predict_proba(X[TEST])
+    weights = np.where(NUMBERS[HOLDOUT] > 0, 2.0, 1.0)
+    weighted = model.calibrate(X[HOLDOUT], y[HOLDOUT], weights, method=method).predict_proba(
+        X[TEST]
+    )
     rows = np.repeat(np.arange(3_000, 6_000), weights.astype(int))
     repeated = model.calibrate(X[rows], y[rows], method=method).predict_proba(X[TEST])
     np.testing.assert_allclose(weighted, repeated, atol=1e-6)
-    plain = model.calibrate(X[HELD], y[HELD], method=method).predict_proba(X[TEST])
+    plain = model.calibrate(X[HOLDOUT], y[HOLDOUT], method=method).predict_proba(X[TEST])
     assert np.abs(weighted - plain).max() > 1e-3
 
 
@@ -180,7 +184,7 @@ def test_files_keep_calibrations(method, tmp_path):
 
 def test_what_cannot_be_calibrated_is_named():
     regressor = GradientBoostingRegressor(n_estimators=2).fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="predict_interval needs rows"):
+    with pytest.raises(ParameterError, match="predict_interval needs a calibrated model"):
         regressor.predict_interval(X)
     regressor.calibrate(X[:5], NUMBERS[:5])
     with pytest.raises(ParameterError, match=r"coverage=0\.9 needs at least 9 rows .* were 5"):
@@ -188,7 +192,7 @@ def test_what_cannot_be_calibrated_is_named():
     with pytest.raises(ParameterError, match="coverage=1"):
         regressor.predict_interval(X, 1)
     classifier = GradientBoostingClassifier(n_estimators=2).fit(X, LABELS)
-    with pytest.raises(DataError, match="two classes at least"):
+    with pytest.raises(DataError, match="at least two classes"):
         classifier.calibrate(X[:3], np.zeros(3, int))
     with pytest.raises(ParameterError, match="calibration='platt'"):
         classifier.calibrate(X, LABELS, method="platt")
@@ -196,7 +200,7 @@ def test_what_cannot_be_calibrated_is_named():
         GradientBoostingClassifier(n_estimators=2, loss="hinge", calibration="sigmoid").fit(
             X, LABELS
         )
-    with pytest.raises(DataError, match=r"calibration_fraction=0\.01 of 20 rows: none"):
+    with pytest.raises(DataError, match=r"calibration_fraction=0\.01 of 20 rows is none"):
         GradientBoostingRegressor(calibration="conformal", calibration_fraction=0.01).fit(
             X[:20], NUMBERS[:20]
         )
@@ -234,9 +238,9 @@ def test_intervals_of_counts_are_as_wide_as_their_mean_asks_for(loss, power, cov
 
 
 def test_intervals_of_parts_stay_between_0_and_1():
-    parts = COUNTED.beta(0.3, 0.3, len(PLACE))
+    fractions = COUNTED.beta(0.3, 0.3, len(PLACE))
     model = GradientBoostingRegressor(loss="log_loss", n_estimators=5, calibration="conformal")
-    low, high = model.fit(PLACE, parts).predict_interval(PLACE, 0.99).T
+    low, high = model.fit(PLACE, fractions).predict_interval(PLACE, 0.99).T
     assert low.min() >= 0.0
     assert high.max() <= 1.0
 
@@ -287,9 +291,9 @@ def test_isotonic_probabilities_of_few_rows_are_never_certain(n_classes):
 
 def test_a_block_of_an_isotonic_calibration_has_laplaces_estimate():
     scores, classes = np.array([[-2.0], [-1.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0, 1])
-    found = calibrate("isotonic", scores, classes, None)
-    np.testing.assert_allclose(found.x, [-1.5, 1.5, 3.0])
-    np.testing.assert_allclose(found.y, [1 / 4, 2 / 4, 2 / 3])
+    calibration = fit_calibration("isotonic", scores, classes, None)
+    np.testing.assert_allclose(calibration.x, [-1.5, 1.5, 3.0])
+    np.testing.assert_allclose(calibration.y, [1 / 4, 2 / 4, 2 / 3])
 
 
 def test_intervals_of_counts_cover_large_means_as_well():

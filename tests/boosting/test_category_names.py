@@ -46,8 +46,12 @@ def partner(make, order):
     c = np.repeat(list("abcdefgh"), 10)[order]
     y = (c == "h").astype(float)
     model = make().set_params(min_samples_leaf=20, max_leaves=2).fit(pd.DataFrame({"c": c}), y)
-    found = model.predict(pd.DataFrame({"c": list("abcdefgh")}))
-    return [name for name, value in zip("abcdefg", found[:7], strict=True) if value == found[7]]
+    predictions = model.predict(pd.DataFrame({"c": list("abcdefgh")}))
+    return [
+        name
+        for name, value in zip("abcdefg", predictions[:7], strict=True)
+        if value == predictions[7]
+    ]
 
 
 @pytest.mark.parametrize(

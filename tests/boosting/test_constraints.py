@@ -26,19 +26,19 @@ def table(n_rows=800, seed=0):
 
 def paths(model):
     """Give the set of features on the way to every leaf of every tree."""
-    ensemble, found = model._model.ensemble, set()
+    ensemble, leaf_paths = model._model.ensemble, set()
     for tree in map(ensemble.tree, range(ensemble.n_trees)):
         above = {0: frozenset()}
         for node in np.flatnonzero(tree.feature >= 0):
             for child in (tree.left[node], tree.right[node]):
                 above[child] = above[node] | {int(tree.feature[node])}
-        found |= {path for node, path in above.items() if tree.feature[node] < 0}
-    return found
+        leaf_paths |= {path for node, path in above.items() if tree.feature[node] < 0}
+    return leaf_paths
 
 
 @SPLITTERS
 @pytest.mark.parametrize(
-    ("given", "allowed"),
+    ("constraints", "allowed"),
     [
         ([["a", "b"]], [{0, 1}, {2, 3, 4}]),
         ([{"a", "kind"}, ("b", 2)], [{0, 4}, {1, 2}, {3}]),
@@ -48,22 +48,22 @@ def paths(model):
         ("pairwise", [{i, j} for i in range(5) for j in range(5)]),
     ],
 )
-def test_the_features_of_a_path_belong_to_one_group(given, allowed, splitter):
+def test_the_features_of_a_path_belong_to_one_group(constraints, allowed, splitter):
     X, y = table()
     model = GradientBoostingRegressor(
-        interaction_constraints=given, n_estimators=15, splitter=splitter
+        interaction_constraints=constraints, n_estimators=15, splitter=splitter
     ).fit(X, y)
-    found = paths(model)
-    assert all(any(path <= group for group in allowed) for path in found)
-    assert {max(map(len, allowed))} >= {max(map(len, found))}
+    leaf_paths = paths(model)
+    assert all(any(path <= group for group in allowed) for path in leaf_paths)
+    assert {max(map(len, allowed))} >= {max(map(len, leaf_paths))}
 
 
 @SPLITTERS
 def test_groups_that_forbid_nothing_change_nothing(splitter):
     X, y = table()
     free = GradientBoostingRegressor(n_estimators=5, splitter=splitter)
-    for given in ([], [list(X.columns)], [["a"], range(5)]):
-        bound = clone(free).set_params(interaction_constraints=given)
+    for constraints in ([], [list(X.columns)], [["a"], range(5)]):
+        bound = clone(free).set_params(interaction_constraints=constraints)
         assert bound.fit(X, y)._model.ensemble == free.fit(X, y)._model.ensemble
 
 
@@ -72,8 +72,10 @@ def test_strings_say_the_same_as_the_groups_they_stand_for():
     pairs = [(i, j) for i in range(5) for j in range(i)]
     for name, groups in (("pairwise", pairs), ("no_interactions", [[i] for i in range(5)])):
         by_name, by_groups = (
-            GradientBoostingRegressor(n_estimators=10, interaction_constraints=given).fit(X, y)
-            for given in (name, groups)
+            GradientBoostingRegressor(n_estimators=10, interaction_constraints=constraints).fit(
+                X, y
+            )
+            for constraints in (name, groups)
         )
         assert by_name._model.ensemble == by_groups._model.ensemble
 
@@ -99,9 +101,11 @@ def test_without_interactions_a_model_is_a_sum_of_functions_of_one_feature():
 def test_constrained_models_predict_as_well_as_scikit_learn_s():
     (X, y), (X_test, y_test) = table(4_000), table(4_000, seed=1)
     X, X_test = (each.drop(columns="kind") for each in (X, X_test))
-    for given in ([[0, 1], [2, 3]], "pairwise", "no_interactions"):
-        ours = GradientBoostingRegressor(n_estimators=100, interaction_constraints=given).fit(X, y)
-        theirs = HistGradientBoostingRegressor(interaction_cst=given, early_stopping=False)
+    for constraints in ([[0, 1], [2, 3]], "pairwise", "no_interactions"):
+        ours = GradientBoostingRegressor(n_estimators=100, interaction_constraints=constraints).fit(
+            X, y
+        )
+        theirs = HistGradientBoostingRegressor(interaction_cst=constraints, early_stopping=False)
         with threadpool_limits(1):  # its threads spin, and wait for each other on a busy machine
             score = theirs.fit(X, y).score(X_test, y_test)
         assert ours.score(X_test, y_test) == pytest.approx(score, abs=0.02)
@@ -115,9 +119,9 @@ def test_all_numbers_that_stand_for_a_column_are_bound_as_it_is(splitter):
     model = GradientBoostingRegressor(interaction_constraints=[["b", "kind"]], **options).fit(X, y)
     sources = model._model.statistics.sources
     assert sources.tolist() == [0, 1, 2, 3, 4, 4]
-    found = {frozenset(sources[list(path)].tolist()) for path in paths(model)}
-    assert all(path <= {1, 4} or path <= {0, 2, 3} for path in found)
-    assert {1, 4} in found
+    leaf_paths = {frozenset(sources[list(path)].tolist()) for path in paths(model)}
+    assert all(path <= {1, 4} or path <= {0, 2, 3} for path in leaf_paths)
+    assert {1, 4} in leaf_paths
     without = GradientBoostingRegressor(feature_weights={"kind": 0}, **options).fit(X, y)
     assert (without.importances("split") > 0).tolist() == [True, True, True, True, False]
 
@@ -125,9 +129,14 @@ def test_all_numbers_that_stand_for_a_column_are_bound_as_it_is(splitter):
 @SPLITTERS
 def test_a_feature_of_weight_0_is_not_used(splitter):
     X, y = table()
-    for given in ({"a": 0, "kind": 0.0}, {0: 0, 4: 0}, [0, 1, 1, 1, 0], np.array([0, 2, 2, 2, 0])):
+    for feature_weights in (
+        {"a": 0, "kind": 0.0},
+        {0: 0, 4: 0},
+        [0, 1, 1, 1, 0],
+        np.array([0, 2, 2, 2, 0]),
+    ):
         model = GradientBoostingRegressor(
-            feature_weights=given, n_estimators=10, splitter=splitter
+            feature_weights=feature_weights, n_estimators=10, splitter=splitter
         ).fit(X, y)
         assert (model.importances("split") > 0).tolist() == [False, True, True, True, False]
 
@@ -150,8 +159,10 @@ def test_the_size_of_all_weights_does_not_matter(splitter):
     weights = [1, 2, 1, 0.5, 1]
     options = {"n_estimators": 10, "splitter": splitter}
     first, second, third, plain = (
-        GradientBoostingRegressor(feature_weights=given, **options).fit(X, y)._model.ensemble
-        for given in (weights, [4 * w for w in weights], [8.0] * 5, None)
+        GradientBoostingRegressor(feature_weights=feature_weights, **options)
+        .fit(X, y)
+        ._model.ensemble
+        for feature_weights in (weights, [4 * w for w in weights], [8.0] * 5, None)
     )
     assert first == second
     assert third == plain
@@ -182,7 +193,7 @@ def test_min_split_gain_is_held_against_the_unweighted_gain():
 
 REFUSED = [
     ("monotonic_constraints", [1, 0], "is a list of 2 values, but X has 5 columns"),
-    ("monotonic_constraints", {"z": 1}, "names the column 'z', which X does not have"),
+    ("monotonic_constraints", {"z": 1}, "X has no column 'z'"),
     ("monotonic_constraints", {"a": 2}, "gives column 'a' the value 2; it must be -1, 0, 1, 'inc"),
     ("monotonic_constraints", {"a": "up"}, "gives column 'a' the value 'up'"),
     ("monotonic_constraints", {"a": True}, "gives column 'a' the value True"),
@@ -191,15 +202,15 @@ REFUSED = [
     ("monotonic_constraints", {"a": np.nan}, "gives column 'a' the value nan"),
     ("monotonic_constraints", {"kind": 1}, "column 'kind' is categorical"),
     ("monotonic_constraints", {"a": 1, 0: 1}, "names column 'a' twice"),
-    ("interaction_constraints", [["a", "z"]], "names the column 'z', which X does not have"),
-    ("interaction_constraints", [[0, 5]], "has the index 5, but the columns of X are 0 to 4"),
+    ("interaction_constraints", [["a", "z"]], "X has no column 'z'"),
+    ("interaction_constraints", [[0, 5]], "index 5 is out of range; X has columns 0 to 4"),
     ("interaction_constraints", [["a"], "b"], "each group must be a list"),
     ("interaction_constraints", [3], "holds 3: each group must be a list"),
     ("interaction_constraints", [["a"], []], "has a group without columns"),
-    ("interaction_constraints", [[True]], "it takes column names or indices"),
-    ("interaction_constraints", [[1.5]], "it takes column names or indices"),
+    ("interaction_constraints", [[True]], "it must hold column names or indices"),
+    ("interaction_constraints", [[1.5]], "it must hold column names or indices"),
     ("feature_weights", [1, 1], "is a list of 2 values, but X has 5 columns"),
-    ("feature_weights", {"z": 1}, "names the column 'z'"),
+    ("feature_weights", {"z": 1}, "X has no column 'z'"),
     ("feature_weights", {"a": -1}, "gives column 'a' the weight -1; it must be a number >= 0"),
     ("feature_weights", {"a": np.nan}, "gives column 'a' the weight nan"),
     ("feature_weights", {"a": "2"}, "gives column 'a' the weight '2'"),
@@ -208,13 +219,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "message"), REFUSED)
-def test_what_does_not_suit_the_table_is_refused_and_nothing_is_changed(name, given, message):
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED)
+def test_what_does_not_suit_the_table_is_refused_and_nothing_is_changed(name, value, message):
     X, y = table(100)
     model = GradientBoostingRegressor(n_estimators=2).fit(X, y)
     before = model._model
     with pytest.raises(ParameterError, match=f"^{name}.*{message}"):
-        model.set_params(**{name: given}).fit(X, y)
+        model.set_params(**{name: value}).fit(X, y)
     assert model._model is before
 
 
@@ -248,8 +259,8 @@ def test_a_series_is_matched_by_its_index(names, parameter):
     y = X[names[0]] - X[names[2]] + 0.1 * rng.normal(size=100)
     by_name = dict(zip(names, (1, 0, 0), strict=True))
     models = [
-        hr.GradientBoostingRegressor(n_estimators=5, n_jobs=1, **{parameter: given}).fit(X, y)
-        for given in (by_name, pd.Series(by_name)[::-1], pd.Series([1, 0, 0]))
+        hr.GradientBoostingRegressor(n_estimators=5, n_jobs=1, **{parameter: value}).fit(X, y)
+        for value in (by_name, pd.Series(by_name)[::-1], pd.Series([1, 0, 0]))
     ]
     expected = models[0].predict(X)
     assert expected.std() > 0

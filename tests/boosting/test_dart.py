@@ -51,9 +51,9 @@ def test_rounds_are_those_of_the_definition():
         G = np.bincount(leaves[:, r], scores - Y, minlength=trees[r].n_nodes)
         H = np.bincount(leaves[:, r], minlength=trees[r].n_nodes)
         is_leaf = trees[r].feature < 0
-        wanted = -0.2 * G / (H + 1.0)
+        expected = -0.2 * G / (H + 1.0)
         np.testing.assert_allclose(
-            trees[r].value[is_leaf, 0] / scale[r], wanted[is_leaf], rtol=1e-6, atol=1e-9
+            trees[r].value[is_leaf, 0] / scale[r], expected[is_leaf], rtol=1e-6, atol=1e-9
         )
 
 
@@ -110,10 +110,10 @@ def test_measures_threads_and_checkpoints(n_classes, splitter, tmp_path):
 
     path = tmp_path / "checkpoint"
     broken = GradientBoostingClassifier(**model.get_params())
-    given = {"eval_set": [(X[TEST], y[TEST])], "checkpoint": path, "checkpoint_every": 4}
+    options = {"eval_set": [(X[TEST], y[TEST])], "checkpoint": path, "checkpoint_every": 4}
     with pytest.raises(Stop):
-        broken.fit(X, y, callbacks=stop, **given)
-    broken.fit(X, y, **given)
+        broken.fit(X, y, callbacks=stop, **options)
+    broken.fit(X, y, **options)
     assert broken._model.ensemble == model._model.ensemble
     assert broken.evals_result_ == model.evals_result_
     loaded = tmp_path / "model"
@@ -132,5 +132,5 @@ def test_early_stopping_goes_back_to_the_trees_of_the_best_round():
 
 def test_warm_starts_go_on():
     whole = GradientBoostingRegressor(**DART).fit(X, Y)
-    part = GradientBoostingRegressor(**DART | {"n_estimators": 6}, warm_start=True).fit(X, Y)
-    assert part.set_params(n_estimators=15).fit(X, Y)._model.ensemble == whole._model.ensemble
+    first = GradientBoostingRegressor(**DART | {"n_estimators": 6}, warm_start=True).fit(X, Y)
+    assert first.set_params(n_estimators=15).fit(X, Y)._model.ensemble == whole._model.ensemble

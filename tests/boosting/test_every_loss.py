@@ -94,8 +94,8 @@ def test_a_depth_0_model_predicts_the_best_constant(loss):
     y, weights = TARGETS[loss], RNG.uniform(0.5, 2.0, N)
     level = {"quantile": 0.8} if loss in ("quantile", "expectile") else {}
     model = regressor(loss, **level, n_estimators=3, min_samples_leaf=N).fit(X, y, weights)
-    wanted = BEST_CONSTANTS[loss](y, weights)
-    np.testing.assert_allclose(model.predict(X), wanted, rtol=1e-9)
+    desired = BEST_CONSTANTS[loss](y, weights)
+    np.testing.assert_allclose(model.predict(X), desired, rtol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
@@ -392,7 +392,7 @@ def test_what_is_no_probability_is_refused(y, message):
 
 @pytest.mark.parametrize("loss", ["exponential", "hinge", "focal"])
 def test_losses_of_two_classes_refuse_more(loss):
-    with pytest.raises(ParameterError, match=f"loss='{loss}' tells two classes apart, but y has 3"):
+    with pytest.raises(ParameterError, match=f"loss='{loss}' is for two classes, but y has 3"):
         classifier(loss).fit(X, np.arange(N) % 3)
 
 
@@ -415,7 +415,9 @@ def test_parameters_of_losses_are_checked(options, message):
 
 
 def test_parameters_of_classifiers_are_checked():
-    with pytest.raises(ParameterError, match=r"scale_pos_weight=2\.0 weighs the second of two"):
+    with pytest.raises(
+        ParameterError, match=r"scale_pos_weight=2\.0 is the weight of the second of two"
+    ):
         classifier("log_loss", scale_pos_weight=2.0).fit(X, np.arange(N) % 3)
     with pytest.raises(ParameterError, match="class_weight and scale_pos_weight"):
         classifier("cross_entropy", class_weight="balanced").fit(X, np.full((N, 2), 0.5))
@@ -441,12 +443,12 @@ def test_files_threads_and_warm_starts_keep_every_bit(model, splitter, tmp_path)
     weights = RNG.uniform(0.5, 2.0, N)
     options = {"splitter": splitter, "subsample": 0.8, "max_leaves": 8}
     fitted = hr_clone(model, **options, n_jobs=1).fit(X, y, weights)
-    wanted = fitted._model.ensemble
+    desired = fitted._model.ensemble
     threads = hr_clone(model, **options, n_jobs=3).fit(X, y, weights)
-    assert threads._model.ensemble == wanted
+    assert threads._model.ensemble == desired
     half = hr_clone(model, **options, n_jobs=1, n_estimators=3, warm_start=True).fit(X, y, weights)
     half.set_params(n_estimators=8).fit(X, y, weights)
-    assert half._model.ensemble == wanted
+    assert half._model.ensemble == desired
     fitted.save(tmp_path / "model")
     loaded = hr.load(tmp_path / "model").set_params(n_jobs=1)
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))

@@ -210,12 +210,12 @@ def test_class_weights_are_numbers(weight):
 
 
 @pytest.mark.parametrize(
-    "given", [{"eval_set": 5}, {"eval_set": [(noise(), noise()[:, 0])], "eval_names": [1]}]
+    "arguments", [{"eval_set": 5}, {"eval_set": [(noise(), noise()[:, 0])], "eval_names": [1]}]
 )
-def test_evaluation_sets_and_their_names_are_checked(given):
+def test_evaluation_sets_and_their_names_are_checked(arguments):
     X = noise()
     with pytest.raises((hr.DataError, hr.ParameterError), match="eval_"):
-        R().fit(X, X[:, 0], **given)
+        R().fit(X, X[:, 0], **arguments)
 
 
 @pytest.mark.parametrize("X", ["train.csv", b"x"])

@@ -187,10 +187,10 @@ def test_a_users_gradients_are_those_of_the_built_in_loss():
     np.testing.assert_allclose(own.predict(X), built_in.predict(X), atol=1e-9)
 
 
-def test_written_losses_have_slopes_if_they_have_hessians():
+def test_formula_losses_have_slopes_if_they_have_hessians():
     squares = hr.Loss(lambda y, f: 0.5 * (y - f) ** 2)
-    written, built_in = regressor(loss=squares).fit(X, Y), regressor().fit(X, Y)
-    np.testing.assert_allclose(written.predict(X), built_in.predict(X), atol=1e-6)
+    formula, built_in = regressor(loss=squares).fit(X, Y), regressor().fit(X, Y)
+    np.testing.assert_allclose(formula.predict(X), built_in.predict(X), atol=1e-6)
 
 
 # What is refused
@@ -207,9 +207,9 @@ def test_a_hinge_is_refused():
         classifier(loss="hinge").fit(X, Y > 0)
 
 
-def test_a_written_loss_without_hessian_is_refused():
+def test_a_formula_loss_without_hessian_is_refused():
     model = regressor(loss=hr.Loss(lambda y, f: np.abs(y - f)))
-    with pytest.raises(ParameterError, match="no hessian"):
+    with pytest.raises(ParameterError, match="hessian is zero"):
         model.fit(X, Y)
     assert not hasattr(model, "n_iter_")
 
@@ -285,7 +285,7 @@ def test_a_checkpoint_of_other_numbers_in_the_same_bins_is_refused(tmp_path):
     regressor(n_estimators=3, max_bins=8).fit(X, Y, checkpoint=tmp_path / "run")
     moved = X.copy()
     moved[0, 0] += 1e-9
-    with pytest.raises(ParameterError, match="other rows"):
+    with pytest.raises(ParameterError, match="other data"):
         regressor(max_bins=8).fit(moved, Y, checkpoint=tmp_path / "run")
 
 
@@ -328,8 +328,8 @@ def test_refitting_keeps_what_it_is_told_to():
     new = copy.deepcopy(one).refit(X[TEST], 2.0 * Y[TEST])
     half = copy.deepcopy(one).refit(X[TEST], 2.0 * Y[TEST], keep=0.5)
     inner = (np.abs(X) < 1.5).all(axis=1)  # within the ranges of both
-    wanted = 0.5 * (one.predict(X) + new.predict(X))
-    np.testing.assert_allclose(half.predict(X)[inner], wanted[inner], atol=1e-9)
+    expected = 0.5 * (one.predict(X) + new.predict(X))
+    np.testing.assert_allclose(half.predict(X)[inner], expected[inner], atol=1e-9)
 
 
 def test_a_leaf_that_no_row_reaches_keeps_its_slopes():

@@ -77,7 +77,7 @@ CORNERED = {
     "quantile": (QuantileLoss([0.2]), NUMBERS, pinball(0.2)),
     "hinge": (HingeLoss(), LABELS, lambda y, s: np.maximum(0.0, 1.0 - sign(y) * s)),
 }  # fmt: skip
-# Nearly straight far from the target.
+# Nearly linear far from the target.
 ROBUST = {
     "huber": (RobustLoss("huber", 1.5), NUMBERS, huber(1.5)),
     "pseudo_huber": (
@@ -101,7 +101,7 @@ def derivatives(loss, y, s, weights=None):
 
 
 def differences(formula, y, s, eps):
-    """Return first and second differences, and whether no corner lies within them."""
+    """Return first and second differences, and whether no kink lies within them."""
     down, at, up = (formula(y, s + d) for d in (-eps, 0.0, eps))
     left, right = (at - down) / eps, (up - at) / eps
     return (up - down) / (2 * eps), (right - left) / eps, np.abs(right - left) < 0.01
@@ -126,7 +126,7 @@ def test_hessians_are_the_formulas_curvatures(name):
     s = RNG.normal(0.0, 2.0, N)
     _, hessian = derivatives(loss, y, s, WEIGHTS)
     _, curvature, _ = differences(formula, y, s, 1e-4)
-    near = np.abs(y - s) > 1e-3  # an expectile's corner
+    near = np.abs(y - s) > 1e-3  # an expectile's kink
     np.testing.assert_allclose(hessian[near], (WEIGHTS * curvature)[near], rtol=1e-4, atol=1e-6)
 
 
@@ -194,9 +194,9 @@ def test_percentages_of_small_targets_do_not_turn_into_absolute_errors():
 def test_quantiles_minimise_the_pinball_loss(level, weights):
     values = np.round(NUMBERS, 1)  # with ties
     w = np.ones(N) if weights is None else weights
-    found = weighted_quantile(values, weights, level)
+    actual = weighted_quantile(values, weights, level)
     loss = [w @ pinball(level)(values, v) for v in np.unique(values)]
-    assert w @ pinball(level)(values, found) <= min(loss) * (1 + 1e-12)
+    assert w @ pinball(level)(values, actual) <= min(loss) * (1 + 1e-12)
 
 
 def test_the_middle_of_many_minimisers_is_taken():
@@ -214,12 +214,12 @@ def test_leaves_have_quantiles_of_their_own_rows(weights, n_threads):
     levels = np.linspace(0.1, 0.9, 7)
     for some in (None, bag):
         rows = np.arange(N) if some is None else some
-        found = _native.leaf_quantiles(NUMBERS, weights, leaf, some, levels, n_threads)
-        for number, (value, level) in enumerate(zip(found, levels, strict=True)):
+        actual = _native.leaf_quantiles(NUMBERS, weights, leaf, some, levels, n_threads)
+        for number, (value, level) in enumerate(zip(actual, levels, strict=True)):
             own = rows[leaf[rows] == number]
             own_weights = None if weights is None else weights[own]
-            wanted = weighted_quantile(NUMBERS[own], own_weights, level) if len(own) else 0.0
-            assert value == wanted
+            desired = weighted_quantile(NUMBERS[own], own_weights, level) if len(own) else 0.0
+            assert value == desired
 
 
 X = RNG.normal(size=(N, 3))

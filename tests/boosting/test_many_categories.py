@@ -20,7 +20,7 @@ from hedgerow import (
     ParameterError,
     load,
 )
-from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._data import target_statistics
 from hedgerow._data.intake import learn_schema
 from hedgerow.theory import structure_score
@@ -207,10 +207,14 @@ def test_held_out_rows_do_not_enter_the_numbers():
     stopping = {"early_stopping": True, "validation_fraction": 0.3, "random_state": 4}
     model = regressor(**stopping).fit(FRAME, NUMBERS)
     _, table = learn_schema(FRAME)
-    rows = Examples(table, np.arange(float(N_ROWS)), None)
-    train, held = (part.target.astype(int) for part in hold_out(rows, 0.3, 4, stratify=False))
+    rows = Dataset(table, np.arange(float(N_ROWS)), None)
+    train, holdout = (
+        dataset.target.astype(int) for dataset in split_holdout(rows, 0.3, 4, stratify=False)
+    )
     explicit = regressor(early_stopping=True, random_state=4)
-    explicit.fit(FRAME.iloc[train], NUMBERS[train], eval_set=[(FRAME.iloc[held], NUMBERS[held])])
+    explicit.fit(
+        FRAME.iloc[train], NUMBERS[train], eval_set=[(FRAME.iloc[holdout], NUMBERS[holdout])]
+    )
     np.testing.assert_array_equal(model.predict(FRAME), explicit.predict(FRAME))
     assert model.best_score_ == explicit.best_score_
 
@@ -315,8 +319,8 @@ def test_a_table_of_nothing_else_is_learned():
 
 def test_the_theorems_hold_for_the_numbers_that_training_rows_had():
     model = classifier().fit(FRAME, THREE, WEIGHTS)
-    found = structure_score(model, FRAME, THREE, WEIGHTS)
-    np.testing.assert_allclose(found.recomputed, found.score, rtol=1e-3)
+    result = structure_score(model, FRAME, THREE, WEIGHTS)
+    np.testing.assert_allclose(result.recomputed, result.score, rtol=1e-3)
 
 
 def test_cloning_pickling_pipelines_and_searches_work():

@@ -27,7 +27,7 @@ def a_function(y, raw_scores):
     return np.tanh(raw_scores - y), 1 / np.cosh(raw_scores - y) ** 2 + 1e-3
 
 
-def straight(y, f):
+def piecewise_linear(y, f):
     return np.abs(y - f) * np.where(y > f, 0.7, 0.3)
 
 
@@ -89,7 +89,7 @@ VARIANTS = [
     {"sampling": "minimal_variance", "subsample": 0.4, "splitter": "exact"},
     {"max_categories": 2},
 ]
-REGRESSION_LOSSES = [*losses("regressor"), a_function, hr.Loss(straight), hr.Loss(curved)]
+REGRESSION_LOSSES = [*losses("regressor"), a_function, hr.Loss(piecewise_linear), hr.Loss(curved)]
 LOG_LOSS = hr.Loss(lambda y, f: np.logaddexp(0, f) - y * f)
 
 
@@ -204,7 +204,7 @@ def test_without_constraints_the_same_lines_go_up_and_down():
 @SPLITTERS
 def test_constraints_may_be_given_by_name_index_or_for_all_columns(splitter):
     X, y = constrained_table(300)
-    given = [
+    forms = [
         {"a": 1, "b": -1},
         {0: "increasing", 1: "decreasing"},
         {"a": np.int8(1), 1: -1.0, "c": 0},
@@ -216,7 +216,7 @@ def test_constraints_may_be_given_by_name_index_or_for_all_columns(splitter):
         GradientBoostingRegressor(n_estimators=5, monotonic_constraints=one, splitter=splitter)
         .fit(X, y)
         ._model.ensemble
-        for one in given
+        for one in forms
     ]
     assert all(one == fitted[0] for one in fitted)
     free = GradientBoostingRegressor(n_estimators=5, splitter=splitter).fit(X, y)._model.ensemble
@@ -241,10 +241,10 @@ def test_constraints_that_are_true_cost_next_to_nothing():
     truth = np.tanh(X[:, 0]) + 0.5 * X[:, 0] * (X[:, 2] > 0) - np.maximum(X[:, 1], 0)
     y = truth + rng.normal(size=6_000)
     free, bound = (
-        GradientBoostingRegressor(n_estimators=100, monotonic_constraints=given).fit(
+        GradientBoostingRegressor(n_estimators=100, monotonic_constraints=constraints).fit(
             X[:2_000], y[:2_000]
         )
-        for given in (None, [1, -1, 0, 0])
+        for constraints in (None, [1, -1, 0, 0])
     )
     errors = [np.mean((model.predict(X[2_000:]) - truth[2_000:]) ** 2) for model in (free, bound)]
     assert errors[1] < errors[0]
@@ -277,7 +277,9 @@ def test_a_model_to_go_on_from_must_keep_the_constraints(strategy):
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "gamma", hr.Loss(straight)])
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "gamma", hr.Loss(piecewise_linear)]
+)
 def test_refitted_leaves_keep_the_constraints(loss, keep):
     X, y = constrained_table(700)
     model = GradientBoostingRegressor(

@@ -236,7 +236,7 @@ def test_files_whose_labels_do_not_fit_are_refused(labels, changed, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": "mape"}, "loss='mape' weighs rows by their target"),
+        ({"loss": "mape"}, "loss='mape' weights rows by their target"),
         ({"loss": "quantile", "quantile": [0.1, 0.9]}, r"quantile=\[0.1, 0.9\].*several columns"),
         ({"loss": "gamma"}, r"Column 1 of y: y is -3 in row 5.*'gamma' needs y > 0"),
     ],
@@ -251,7 +251,7 @@ def test_what_has_no_meaning_for_columns_is_refused(table, parameters, message):
 
 @pytest.mark.parametrize("parameters", [{"class_weight": "balanced"}, {"scale_pos_weight": 2.0}])
 def test_weights_of_classes_need_one_column(labels, parameters):
-    with pytest.raises(ParameterError, match="y has 3 columns of labels"):
+    with pytest.raises(ParameterError, match="y has 3 labels"):
         classifier(**parameters).fit(*labels)
 
 
@@ -275,14 +275,14 @@ def test_what_is_no_label_is_refused(labels, change, message):
 
 def test_evaluation_sets_and_warm_starts_need_the_same_columns(table, labels):
     X, Y = table
-    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but that of fit 3"):
+    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but 3 in fit"):
         regressor().fit(X, Y, eval_set=(X, Y[:, :2]))
-    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but that of fit 1"):
+    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but 1 in fit"):
         regressor().fit(X, Y[:, 0], eval_set=(X, Y[:, :2]))
     with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but there are 3 labels"):
         classifier().fit(*labels, eval_set=(X, labels[1][:, :2]))
     model = regressor(warm_start=True).fit(X, Y)
-    with pytest.raises(DataError, match="has 3 outputs, but loss and y now ask for 1"):
+    with pytest.raises(DataError, match="has 3 outputs, but loss and y now need 1"):
         model.set_params(n_estimators=20).fit(X, Y[:, 0])
 
 

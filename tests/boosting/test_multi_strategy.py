@@ -143,11 +143,11 @@ def test_a_broken_off_fit_goes_on_from_its_checkpoint(classes, tmp_path):
         if info.round == 7:
             raise KeyboardInterrupt
 
-    parts = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 3}
+    options = {"checkpoint": tmp_path / "checkpoint", "checkpoint_every": 3}
     model = hr.GradientBoostingClassifier(**VECTOR, subsample=0.7)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y, callbacks=[stop], **parts)
-    model.fit(X, y, **parts)
+        model.fit(X, y, callbacks=[stop], **options)
+    model.fit(X, y, **options)
     straight = hr.GradientBoostingClassifier(**VECTOR, subsample=0.7).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), straight.decision_function(X))
 

@@ -28,10 +28,10 @@ EACH = pytest.mark.parametrize(
     ("parameters", "words"),
     [
         ({"min_samples_leaf": 301}, "min_samples_leaf=301 needs 602 rows for a split"),
-        ({"min_samples_leaf": 20, "subsample": 0.05}, "subsample=0.05 draws 28 of 600 rows"),
+        ({"min_samples_leaf": 20, "subsample": 0.05}, "subsample=0.05 samples 28 of 600 rows"),
         ({"min_child_weight": 1e4}, "min_child_weight=10000 on both sides; the hessians .* to 600"),
         ({"min_split_gain": 1e6}, "no split gains min_split_gain=1e"),
-        ({"reg_alpha": 1e6}, "reg_alpha=1000000.0 leaves nothing to gain"),
+        ({"reg_alpha": 1e6}, "with reg_alpha=1000000.0 no split has a gain"),
         (
             {"min_samples_leaf": 301, "min_split_gain": 1e6},
             "min_samples_leaf=301 and min_child_weight=0.001 and min_split_gain=1000000.0 together",
@@ -52,7 +52,7 @@ def test_few_rows_of_default_parameters_are_warned_of():
 
 def test_a_small_balanced_sample_is_warned_of():
     model = GradientBoostingClassifier(n_estimators=5, sampling="balanced", subsample=0.1)
-    with pytest.warns(NoSplitWarning, match=r"sampling='balanced' draws \d+ of 600 rows"):
+    with pytest.warns(NoSplitWarning, match=r"sampling='balanced' samples \d+ of 600 rows"):
         model.fit(X, LABELS)
 
 
@@ -60,9 +60,13 @@ def test_a_small_balanced_sample_is_warned_of():
     ("table", "y", "words"),
     [
         (X, np.ones(600), "the target is the same in every row"),
-        (np.ones((600, 2)), NUMBERS, "no column has two different values"),
-        (np.full((600, 2), np.nan), NUMBERS, "no column has two different values"),
-        (np.tile([[0.0], [1.0]], (300, 1)), np.repeat([0.0, 1.0], 300), "tells the targets apart"),
+        (np.ones((600, 2)), NUMBERS, "every feature is constant"),
+        (np.full((600, 2), np.nan), NUMBERS, "every feature is constant"),
+        (
+            np.tile([[0.0], [1.0]], (300, 1)),
+            np.repeat([0.0, 1.0], 300),
+            "no feature separates the targets",
+        ),
     ],
 )
 def test_data_without_a_split_are_named(table, y, words):

@@ -52,13 +52,13 @@ def rows(model, of=None):
 
 
 def fitted(model, of=None, **more):
-    given, told = rows(model, of)
-    return model.fit(*given, **told, **more)
+    data, queries = rows(model, of)
+    return model.fit(*data, **queries, **more)
 
 
 def score(model, of=None):
-    given, told = rows(model, of)
-    return model.score(*given, **told)
+    data, queries = rows(model, of)
+    return model.score(*data, **queries)
 
 
 def bytes_of(model, folder):
@@ -131,25 +131,25 @@ def test_whole_groups_are_drawn(kind):
     model = made(kind, subsample=0.5, sampling="group")
     model = fitted(model) if kind == "ndcg" else fitted(model, groups=QID)
     ensemble = model._model.ensemble
-    drawn = ensemble.count[ensemble.tree_offset[:-1]]
-    assert 0.3 * N < drawn.min() < drawn.max() < 0.7 * N
-    assert (drawn % 12 == 0).all()
+    n_sampled = ensemble.count[ensemble.tree_offset[:-1]]
+    assert 0.3 * N < n_sampled.min() < n_sampled.max() < 0.7 * N
+    assert (n_sampled % 12 == 0).all()
     if kind == "cox":
-        with pytest.raises(ParameterError, match="fit must be given groups"):
+        with pytest.raises(ParameterError, match="pass groups to fit"):
             fitted(made(kind, subsample=0.5, sampling="group"))
 
 
 @two_kinds
 def test_survivors_and_queries_are_held_out_in_groups(kind):
-    held = []
+    sizes = []
 
     def count(y, prediction):
-        held.append(len(y))
+        sizes.append(len(y))
         return "rows", 0.0, False
 
     model = made(kind, early_stopping=True, validation_fraction=0.25, eval_metric=count)
     fitted(model, **({} if kind == "ndcg" else {"groups": QID}))
-    assert sum(held[: 25 if kind == "ndcg" else 1]) == N // 4
+    assert sum(sizes[: 25 if kind == "ndcg" else 1]) == N // 4
 
 
 @every_kind
@@ -158,12 +158,12 @@ def test_a_column_of_many_categories_is_learned_from(kind):
     category = np.digitize(SIGNAL, np.quantile(SIGNAL, np.linspace(0, 1, 42)[1:-1]))
     names = RNG.permutation([f"name {i}" for i in range(41)])
     table = pd.DataFrame({"noise": X[:, 4], "name": names[category]})
-    (_, y), told = rows(made(kind))
+    (_, y), queries = rows(made(kind))
 
     def score_of(columns, **parameters):
         model = made(kind, min_samples_leaf=5, **parameters)
-        model.fit(table.loc[TRAIN, columns], y[TRAIN], **{k: v[TRAIN] for k, v in told.items()})
-        of_test = {k: v[TEST] for k, v in told.items()}
+        model.fit(table.loc[TRAIN, columns], y[TRAIN], **{k: v[TRAIN] for k, v in queries.items()})
+        of_test = {k: v[TEST] for k, v in queries.items()}
         return model.score(table.loc[TEST, columns], y[TEST], **of_test)
 
     encoded = score_of(["noise", "name"], max_categories=8)
@@ -171,7 +171,7 @@ def test_a_column_of_many_categories_is_learned_from(kind):
     assert encoded > score_of(["noise", "name"]) - 0.05
 
 
-# Rounds that go on from others
+# Initial models and checkpoints
 
 
 @every_kind
@@ -197,7 +197,7 @@ def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(
 def test_a_checkpoint_of_other_rows_is_refused(kind, tmp_path):
     path = tmp_path / "checkpoint"
     fitted(made(kind), checkpoint=path)
-    with pytest.raises(ParameterError, match="to other rows"):
+    with pytest.raises(ParameterError, match="to other data"):
         fitted(made(kind), TRAIN, checkpoint=path)
     with pytest.raises(ParameterError, match="of a GradientBoosting"):
         fitted(made("cox" if kind == "ndcg" else "ndcg"), checkpoint=path)
@@ -217,10 +217,10 @@ def test_a_model_to_go_on_from_gives_its_rounds_first(kind, tmp_path):
 @every_kind
 def test_leaves_refitted_to_the_same_rows_are_the_same(kind):
     model = fitted(made(kind))
-    given, told = rows(model)
-    again = fitted(made(kind)).refit(*given, **told)
+    data, queries = rows(model)
+    again = fitted(made(kind)).refit(*data, **queries)
     np.testing.assert_allclose(again.predict(X), model.predict(X), rtol=1e-3, atol=1e-3)
-    kept = fitted(made(kind)).refit(*given, **told, keep=1.0)
+    kept = fitted(made(kind)).refit(*data, **queries, keep=1.0)
     np.testing.assert_allclose(kept.predict(X), model.predict(X), rtol=1e-12, atol=1e-12)
 
 
@@ -228,10 +228,10 @@ def test_leaves_refitted_to_the_same_rows_are_the_same(kind):
 def test_leaves_refitted_to_other_rows_serve_them(kind):
     """Where more is less: the signal has turned round."""
     model = fitted(made(kind))
-    (table, y), told = rows(model)
+    (table, y), queries = rows(model)
     turned = 1.0 / y if isinstance(model, GradientBoostingSurvival) else y.max() - y.astype(int)
-    before = model.score(table, turned, **told)
-    assert model.refit(table, turned, **told).score(table, turned, **told) > before + 0.2
+    before = model.score(table, turned, **queries)
+    assert model.refit(table, turned, **queries).score(table, turned, **queries) > before + 0.2
 
 
 @every_kind
@@ -250,10 +250,10 @@ def test_a_slice_has_no_curve_until_rows_tell_it_one(kind, tmp_path):
     sliced.save(tmp_path / "slice")
     times = [0.5, 1.0, 2.0]
     for each in (sliced, hr.load(tmp_path / "slice")):
-        with pytest.raises(ParameterError, match=r"refit\(X, y, keep=1.0\) learns the curve"):
+        with pytest.raises(ParameterError, match=r"refit\(X, y, keep=1.0\) estimates the curve"):
             each.predict_survival_function(X, times)
-        given, _ = rows(each)
-        each.refit(*given, keep=1.0)
+        data, _ = rows(each)
+        each.refit(*data, keep=1.0)
         expected = short.predict_survival_function(X, times)
         np.testing.assert_allclose(each.predict_survival_function(X, times), expected, rtol=1e-7)
     np.testing.assert_array_equal(
@@ -265,16 +265,16 @@ def test_a_slice_has_no_curve_until_rows_tell_it_one(kind, tmp_path):
 def test_other_columns_or_rows_leave_the_model_as_it_was(kind):
     model = fitted(made(kind))
     before = model.predict(X)
-    (table, y), told = rows(model)
+    (table, y), queries = rows(model)
     for call in (
-        lambda: model.refit(table[:, :2], y, **told),
-        lambda: model.refit(table, y[:-1], **told),
-        lambda: model.refit(table, -np.abs(y), **told),
+        lambda: model.refit(table[:, :2], y, **queries),
+        lambda: model.refit(table, y[:-1], **queries),
+        lambda: model.refit(table, -np.abs(y), **queries),
     ):
         with pytest.raises(DataError):
             call()
     with pytest.raises(ParameterError, match="keep="):
-        model.refit(table, y, **told, keep=2.0)
+        model.refit(table, y, **queries, keep=2.0)
     np.testing.assert_array_equal(model.predict(X), before)
 
 
@@ -291,16 +291,16 @@ def test_rounds_are_chosen_by_whole_queries_and_by_rows(kind, tmp_path):
     assert score(model) > score(fitted(made(kind, n_estimators=1))) + 0.01
     threaded = fitted(made(kind, **options | {"n_jobs": 3})).set_params(n_jobs=1)
     assert bytes_of(threaded, tmp_path) == bytes_of(model, tmp_path)
-    given, told = rows(model)
+    data, queries = rows(model)
     kept = model.predict(X)
-    np.testing.assert_allclose(model.refit(*given, **told, keep=1.0).predict(X), kept, rtol=1e-9)
+    np.testing.assert_allclose(model.refit(*data, **queries, keep=1.0).predict(X), kept, rtol=1e-9)
 
 
 @two_kinds
 def test_folds_are_judged_by_the_models_own_score(kind):
     model = made(kind)
-    (table, y), told = rows(model)
-    result = hr.cross_validate(model, table, y, cv=3, groups=QID, params=told)
+    (table, y), queries = rows(model)
+    result = hr.cross_validate(model, table, y, cv=3, groups=QID, params=queries)
     for number, fold in enumerate(result.models):
         assert fold.n_iter_ == 20
         assert next(iter(result.scores.values()))[number] > (0.7 if kind == "cox" else 0.8)

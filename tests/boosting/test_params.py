@@ -14,8 +14,8 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
-from hedgerow._boosting.fit.auto.search import KINDS, KINDS_OF_FEW_ROWS
-from hedgerow._boosting.fit.settings import PLAIN
+from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
+from hedgerow._boosting.fit.auto.search import CANDIDATES, SMALL_CANDIDATES
 from hedgerow._constructor import grouped, grouped_tables
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
@@ -141,10 +141,10 @@ def test_the_tables_in_the_documentation_are_the_declarations():
 
 def test_the_documentation_has_the_numbers_behind_auto():
     text = PAGE.read_text(encoding="utf-8")
-    for name, plain in PLAIN.items():
-        kinds = (*KINDS_OF_FEW_ROWS, *KINDS)
-        tried = " | ".join(f"{kind[name]:g}" if name in kind else "" for kind in kinds)
-        assert f"| `{name}` | {plain:g} | {tried} |".replace("  |", " |") in text
+    for name, plain in AUTO_DEFAULTS.items():
+        kinds = (*SMALL_CANDIDATES, *CANDIDATES)
+        values = " | ".join(f"{kind[name]:g}" if name in kind else "" for kind in kinds)
+        assert f"| `{name}` | {plain:g} | {values} |".replace("  |", " |") in text
 
 
 def test_every_parameter_has_a_group_and_a_place_in_its_docstring():
@@ -174,7 +174,7 @@ ODD = np.arange(80) % 2
     ("estimator", "parameters", "needs"),
     [
         (GradientBoostingRegressor, {"quantile": 0.9}, "loss='quantile' or 'expectile'"),
-        (GradientBoostingRegressor, {"delta": 1.0}, "loss='huber' or 'pseudo_huber' or 'log_cosh'"),
+        (GradientBoostingRegressor, {"delta": 1.0}, "loss='huber', 'pseudo_huber' or 'log_cosh'"),
         (GradientBoostingRegressor, {"tweedie_power": 1.2}, "loss='tweedie'"),
         (GradientBoostingRegressor, {"calibration_fraction": 0.3}, "calibration=…"),
         (GradientBoostingClassifier, {"focal_gamma": 1.0}, "loss='focal'"),
@@ -189,17 +189,17 @@ ODD = np.arange(80) % 2
         (GradientBoostingSurvival, {"aft_distribution": "logistic"}, "loss='aft'"),
         (GradientBoostingSurvival, {"loss": "aft", "ties": "breslow"}, "loss='cox'"),
         (GradientBoostingRanker, {"loss": "pairwise", "truncation": 5}, "loss='ndcg' or 'map'"),
-        (GradientBoostingRanker, {"loss": "listwise", "sigma": 2.0}, "loss='ndcg' or .*'pairwise'"),
+        (GradientBoostingRanker, {"loss": "listwise", "sigma": 2.0}, "loss='ndcg', .*'pairwise'"),
     ],
 )
 def test_a_parameter_that_has_no_effect_is_warned_of_once(estimator, parameters, needs):
-    asked = {"n_estimators": 2, "min_samples_leaf": 2} | parameters
+    options = {"n_estimators": 2, "min_samples_leaf": 2} | parameters
     queries = {"qid": np.arange(80) // 8} if estimator is GradientBoostingRanker else {}
     y = ODD + 1 if estimator is GradientBoostingSurvival else ODD
     *_, (name, _) = parameters.items()
     message = f"{estimator.__name__}: {name}=.* has no effect without {needs}"
     with pytest.warns(UserWarning, match=message) as caught:
-        estimator(**asked).fit(TABLE, y, **queries)
+        estimator(**options).fit(TABLE, y, **queries)
     assert [(one.category, one.filename) for one in caught] == [(UserWarning, __file__)]
 
 
@@ -212,10 +212,10 @@ def test_all_that_have_no_effect_share_a_warning():
 
 def test_what_is_used_or_at_its_default_is_not_warned_of():
     """Warnings are errors here."""
-    asked = {"n_estimators": 2, "min_samples_leaf": 2}
-    GradientBoostingRegressor(**asked, quantile=0.5, drop_rate=np.float64(0.1)).fit(TABLE, ODD)
-    GradientBoostingRegressor(**asked, loss="expectile", quantile=0.9).fit(TABLE, ODD)
-    GradientBoostingRegressor(**asked, boosting="dart", drop_rate=0.9).fit(TABLE, ODD)
+    options = {"n_estimators": 2, "min_samples_leaf": 2}
+    GradientBoostingRegressor(**options, quantile=0.5, drop_rate=np.float64(0.1)).fit(TABLE, ODD)
+    GradientBoostingRegressor(**options, loss="expectile", quantile=0.9).fit(TABLE, ODD)
+    GradientBoostingRegressor(**options, boosting="dart", drop_rate=0.9).fit(TABLE, ODD)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "expectile", "poisson"])

@@ -1,4 +1,4 @@
-"""Checkpoints, models to go on from, slices, and leaves for other rows."""
+"""Checkpoints, initial models, slices, and leaf values for other rows."""
 
 import errno
 import os
@@ -101,10 +101,10 @@ def test_the_best_round_before_a_break_stays_the_best(after, tmp_path, monkeypat
     options = {"early_stopping": True, "learning_rate": 0.5, "n_iter_no_change": 8}
     whole = GradientBoostingRegressor(n_estimators=100, **options).fit(X, NUMBERS)
     broken, path = hr_clone(whole), tmp_path / "checkpoint"
-    given = {"checkpoint": path, "checkpoint_every": 1}
+    arguments = {"checkpoint": path, "checkpoint_every": 1}
     with pytest.raises(Stop):
-        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **given)
-    broken.fit(X, NUMBERS, **given)
+        broken.fit(X, NUMBERS, callbacks=breaking_off(whole.best_iteration_ + after), **arguments)
+    broken.fit(X, NUMBERS, **arguments)
     assert (broken.best_iteration_, broken.best_score_) == (
         whole.best_iteration_, whole.best_score_,
     )  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypat
         )
         assert done.returncode == code, done.stderr.decode()
     monkeypatch.setattr(sys, "argv", ["fit.py", str(tmp_path / "whole"), str(10**6)])
-    exec(SCRIPT, {})  # here it is not broken off
+    exec(SCRIPT, {})  # here it is not interrupted
     assert (tmp_path / "broken.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
 
 
@@ -176,10 +176,10 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(tmp_path, monkeypatch):
         nonlocal now
         now += 1.0
 
-    def write(found, path):
+    def write(checkpoint, path):
         nonlocal now
         now += 5.0
-        written.append(found.model.n_iter_)
+        written.append(checkpoint.model.n_iter_)
 
     monkeypatch.setattr(resuming, "perf_counter", lambda: now)
     monkeypatch.setattr(checkpoint, "write_checkpoint", write)
@@ -255,15 +255,15 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         ),
         (GradientBoostingRegressor(), NUMBERS, "with n_estimators=3, not 'auto'"),
         (GradientBoostingClassifier(), THREE, "of a GradientBoostingRegressor"),
-        (GradientBoostingRegressor(n_estimators=3), NUMBERS + 1.0, "of a fit to other rows"),
+        (GradientBoostingRegressor(n_estimators=3), NUMBERS + 1.0, "of a fit to other data"),
     ]:
         with pytest.raises(ParameterError, match=message):
             other.fit(X, y, checkpoint=path)
-    with pytest.raises(ParameterError, match="of a fit to other rows"):
+    with pytest.raises(ParameterError, match="of a fit to other data"):
         GradientBoostingRegressor(n_estimators=3).fit(X[::-1], NUMBERS, checkpoint=path)
     assert path.read_bytes() == before
     model.save(path)
-    with pytest.raises(ModelFileError, match="a model, but no checkpoint"):
+    with pytest.raises(ModelFileError, match="a model, but not a checkpoint"):
         GradientBoostingRegressor().fit(X, NUMBERS, checkpoint=path)
     path.write_bytes(before[:-5])
     with pytest.raises(ModelFileError, match="damaged"):
@@ -279,7 +279,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         ({"init_model": 5}, "init_model=5 is not allowed"),
     ],
 )
-def test_what_cannot_be_gone_on_from_is_named(options, message):
+def test_what_cannot_be_an_initial_model_is_named(options, message):
     with pytest.raises(ParameterError, match=message):
         GradientBoostingRegressor().fit(X, NUMBERS, **options)
 
@@ -314,11 +314,11 @@ def test_slices_are_models_of_their_rounds():
     model = GradientBoostingClassifier(n_estimators=12).fit(X, THREE, eval_set=[(X, THREE)])
     staged = list(model.staged_decision_function(X))
     for n in (1, 5, 12):
-        part = model[:n]
-        np.testing.assert_array_equal(part.decision_function(X), staged[n - 1])
-        assert part.n_iter_ == n
+        first = model[:n]
+        np.testing.assert_array_equal(first.decision_function(X), staged[n - 1])
+        assert first.n_iter_ == n
         assert (
-            part.evals_result_["eval_0"]["log_loss"]
+            first.evals_result_["eval_0"]["log_loss"]
             == (model.evals_result_["eval_0"]["log_loss"][:n])
         )
     base = model._model.ensemble.base_score
@@ -382,31 +382,31 @@ def test_a_failed_refit_leaves_the_model_as_it_was():
 
 def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
     path, options = tmp_path / "checkpoint", {"n_estimators": 6, "subsample": 0.5}
-    watched = {"eval_set": [(X[:50], NUMBERS[:50])]}
-    model = GradientBoostingRegressor(**options).fit(X, NUMBERS, checkpoint=path, **watched)
+    eval_set = {"eval_set": [(X[:50], NUMBERS[:50])]}
+    model = GradientBoostingRegressor(**options).fit(X, NUMBERS, checkpoint=path, **eval_set)
     again = GradientBoostingRegressor(**options)
-    for change, given, message in [
-        ({"random_state": 5}, watched, "with random_state=0, not 5"),
-        ({}, {}, "of a fit to other rows"),
-        ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other rows"),
-        ({}, watched | {"init_model": model}, "of a fit to other rows"),
-        ({}, watched | {"sample_weight": WEIGHTS}, "of a fit to other rows"),
-        ({}, watched | {"groups": np.arange(N) // 5}, "of a fit to other rows"),
-        ({"n_estimators": 2}, watched, "of 6 rounds, more than the 2"),
+    for change, arguments, message in [
+        ({"random_state": 5}, eval_set, "with random_state=0, not 5"),
+        ({}, {}, "of a fit to other data"),
+        ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other data"),
+        ({}, eval_set | {"init_model": model}, "of a fit to other data"),
+        ({}, eval_set | {"sample_weight": WEIGHTS}, "of a fit to other data"),
+        ({}, eval_set | {"groups": np.arange(N) // 5}, "of a fit to other data"),
+        ({"n_estimators": 2}, eval_set, "of 6 rounds, more than the 2"),
     ]:
         other = GradientBoostingRegressor(**(options | change))
         with pytest.raises(ParameterError, match=message):
-            other.fit(X, NUMBERS, checkpoint=path, **given)
-    again.fit(X, NUMBERS, checkpoint=path, **watched)
+            other.fit(X, NUMBERS, checkpoint=path, **arguments)
+    again.fit(X, NUMBERS, checkpoint=path, **eval_set)
     assert again._model.ensemble == model._model.ensemble
     with pytest.raises(ParameterError, match="there is no folder"):
         again.fit(X, NUMBERS, checkpoint=tmp_path / "nowhere" / "checkpoint")
 
 
-def test_scores_of_another_meaning_are_not_gone_on_from():
+def test_initial_models_of_another_link_are_refused():
     counts = np.round(np.abs(NUMBERS))
     start = GradientBoostingRegressor(n_estimators=2).fit(X, counts)
-    with pytest.raises(ParameterError, match="mean something else"):
+    with pytest.raises(ParameterError, match="another meaning"):
         GradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, counts, init_model=start)
 
 
@@ -414,18 +414,18 @@ def test_scores_of_another_meaning_are_not_gone_on_from():
     ("loss", "before", "now"),
     [("quantile", 0.1, 0.9), ("quantile", [0.1, 0.9], [0.2, 0.9]), ("expectile", 0.2, 0.5)],
 )
-def test_other_quantiles_are_not_gone_on_from(loss, before, now):
+def test_initial_models_of_other_quantiles_are_refused(loss, before, now):
     def model(quantile):
         return GradientBoostingRegressor(n_estimators=2, loss=loss, quantile=quantile)
 
     start = model(before).fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
+    with pytest.raises(ParameterError, match="initial model was fitted with quantile="):
         model(now).fit(X, NUMBERS, init_model=start)
     warm = model(before).set_params(warm_start=True).fit(X, NUMBERS)
     warm.set_params(n_estimators=4, quantile=now)
-    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
+    with pytest.raises(ParameterError, match="initial model was fitted with quantile="):
         warm.fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="to go on from was fitted with quantile="):
+    with pytest.raises(ParameterError, match="initial model was fitted with quantile="):
         warm.refit(X, NUMBERS)
     assert warm.set_params(quantile=before).fit(X, NUMBERS).n_iter_ == 4
 

@@ -21,8 +21,9 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow import _progress as progress
+from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound, boost
-from hedgerow._boosting.fit.training_data import Examples, hold_out
+from hedgerow._boosting.fit.round_grower import BoostedRounds
 from hedgerow._data.intake import Table
 
 RNG = np.random.default_rng(0)
@@ -43,12 +44,9 @@ def regressor(**parameters):
 
 
 def test_the_loop_runs_every_round_and_collects_the_trees():
-    assert boost(lambda index: [f"{index}a", f"{index}b"], range(3, 5), None) == [
-        "3a",
-        "3b",
-        "4a",
-        "4b",
-    ]
+    grower = BoostedRounds(lambda index: [f"{index}a", f"{index}b"], ["2a", "2b"])
+    boost(grower, range(3, 5), None)
+    assert grower.trees == ["2a", "2b", "3a", "3b", "4a", "4b"]
 
 
 @pytest.mark.parametrize("y", [TWO, THREE])
@@ -124,8 +122,8 @@ def test_without_early_stopping_the_best_round_is_known_but_all_are_kept():
 
 def held_out_rows(y, fraction, seed, stratify):
     rows = Table(None, dense=np.arange(len(y), dtype=float)[:, None])
-    parts = hold_out(Examples(rows, y, None), fraction, seed, stratify)
-    return [part.table.dense[:, 0].astype(int) for part in parts]
+    splits = split_holdout(Dataset(rows, y, None), fraction, seed, stratify)
+    return [dataset.table.dense[:, 0].astype(int) for dataset in splits]
 
 
 def test_the_held_out_part_is_not_trained_on():
@@ -158,14 +156,17 @@ def test_the_held_out_part_depends_on_the_seed_alone():
 
 
 def test_a_table_too_small_to_hold_out_from_is_an_error():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows is none"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 
 def test_a_part_without_weight_is_an_error():
     weights = np.zeros(600)
     weights[0] = 1.0
-    with pytest.raises(DataError, match="sample_weight is zero in every row that early_stopping"):
+    with pytest.raises(
+        DataError,
+        match=r"sample_weight is zero in every row .* holdout of early_stopping",
+    ):
         regressor(early_stopping=True).fit(X, NUMBERS, weights)
 
 
@@ -364,9 +365,9 @@ def test_a_terminal_shows_a_bar_with_the_metric(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys, "stderr", Terminal())
     regressor(verbose=1).fit(X, NUMBERS, eval_set=[(X, NUMBERS)])
-    shown = sys.stderr.getvalue()
-    assert "15/15" in shown
-    assert "rmse" in shown
+    output = sys.stderr.getvalue()
+    assert "15/15" in output
+    assert "rmse" in output
 
 
 def test_a_terminal_without_rich_gets_lines(monkeypatch):
@@ -417,9 +418,9 @@ def test_notebooks_show_a_bar(shell, widgets, is_bar, monkeypatch, capfd):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setattr(progress, "find_spec", lambda name: find_spec(widgets) and name)
     regressor(verbose=15).fit(X, NUMBERS)
-    shown = capfd.readouterr().err
-    assert shown.rstrip().startswith("boosting ") == is_bar
-    assert shown.startswith("round 15/15\n") != is_bar
+    output = capfd.readouterr().err
+    assert output.rstrip().startswith("boosting ") == is_bar
+    assert output.startswith("round 15/15\n") != is_bar
 
 
 def test_nothing_is_imported_to_ask_for_a_notebook():
@@ -472,7 +473,9 @@ def hits(y, p):
 )
 def test_a_metric_of_unknown_direction_decides_nothing(parameters):
     model = regressor(eval_metric=hits, **parameters)
-    with pytest.raises(ParameterError, match=r"hits returned .* \(name, number, higher"):
+    with pytest.raises(
+        ParameterError, match=r"hits does not return whether .* \(name, value, higher"
+    ):
         model.fit(X, NUMBERS)
     assert not hasattr(model, "n_iter_")
 
@@ -504,7 +507,7 @@ def test_what_is_not_there_says_why():
     with pytest.raises(AttributeError, match="no best_iteration_ before fit"):
         _ = model.best_iteration_
     model.fit(X, NUMBERS)
-    with pytest.raises(AttributeError, match="no best_score_, for rounds were not measured"):
+    with pytest.raises(AttributeError, match="no best_score_, because rounds were not evaluated"):
         _ = model.best_score_
     with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
         _ = model.auto_
@@ -520,9 +523,9 @@ def test_what_is_not_there_says_why():
 
 
 def test_a_round_is_shown_without_functions():
-    shown = []
+    output = []
     regressor(n_estimators=1).fit(
-        X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[lambda info: shown.append(repr(info))]
+        X, NUMBERS, eval_set=[(X, NUMBERS)], callbacks=[lambda info: output.append(repr(info))]
     )
-    assert shown[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
-    assert "lambda" not in shown[0]
+    assert output[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
+    assert "lambda" not in output[0]

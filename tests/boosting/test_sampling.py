@@ -102,17 +102,17 @@ def test_groups_are_drawn_and_held_out_whole():
         reachable |= {total + size for total in reachable}
     assert count in reachable
 
-    seen = []
+    observed = []
     early = GradientBoostingRegressor(
         n_estimators=5,
         early_stopping=True,
         validation_fraction=0.2,
-        eval_metric=lambda y, _: ("none", seen.append(np.asarray(y)) or 0.0, False),
+        eval_metric=lambda y, _: ("none", observed.append(np.asarray(y)) or 0.0, False),
     )
     early.fit(X, NUMBERS, groups=groups)
-    held = np.isin(NUMBERS, seen[0])
-    assert set(groups[held]).isdisjoint(groups[~held])
-    assert len(set(groups[held])) == 12
+    holdout = np.isin(NUMBERS, observed[0])
+    assert set(groups[holdout]).isdisjoint(groups[~holdout])
+    assert len(set(groups[holdout])) == 12
 
 
 @pytest.mark.parametrize("sampling", ["balanced", "group", "gradient", "minimal_variance"])
@@ -129,8 +129,8 @@ def test_models_do_not_depend_on_threads(sampling):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sampling": "group", "subsample": 0.5}, "fit must be given groups"),
-        ({"sampling": "balanced"}, "draws rows by their class"),
+        ({"sampling": "group", "subsample": 0.5}, "pass groups to fit"),
+        ({"sampling": "balanced"}, "samples rows by class"),
         ({"sampling": "gradient"}, r"subsample='auto' is all"),
         ({"sampling": "minimal_variance"}, r"subsample='auto' is all"),
         ({"sampling": "goss"}, "sampling='goss' is not allowed"),
@@ -145,5 +145,5 @@ def test_groups_are_checked():
     model = GradientBoostingRegressor(n_estimators=2, early_stopping=True)
     with pytest.raises(DataError, match="groups has 3 values"):
         model.fit(X, NUMBERS, groups=[1, 2, 3])
-    with pytest.raises(DataError, match="of 1 groups: none"):
+    with pytest.raises(DataError, match="of 1 groups is none"):
         model.fit(X, NUMBERS, groups=np.zeros(N))

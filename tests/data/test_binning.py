@@ -386,7 +386,7 @@ def test_the_rarest_of_many_categories_share_the_last_bin():
     codes = np.array([0, 1, 2, 3, 4, 5, -1], np.int32)
     binner = Binner(max_bins=4)
     table, weights = StandIn(columns=[Codes(codes)]), np.append(weight_of_code, 99.0)
-    with pytest.warns(UserWarning, match="Column 0 has 6 categories; max_bins=4"):
+    with pytest.warns(UserWarning, match="Column 0 has 6 categories, more than max_bins=4"):
         binned = binner.fit_transform(table, weights)
     np.testing.assert_array_equal(binner.category_bins[0], [0, 3, 1, 2, 3, 3])
     np.testing.assert_array_equal(binned.by_column[0], [0, 3, 1, 2, 3, 3, 255])

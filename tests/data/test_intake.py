@@ -608,8 +608,8 @@ class TestCategories:
         ("choice", "message"),
         [
             ("b", "'b' is not allowed"),
-            (["z"], "'z', which X does not have; its columns are 'a', 'b'"),
-            ([2], "index 2, but the columns of X are 0 to 1"),
+            (["z"], "X has no column 'z'; its columns are 'a', 'b'"),
+            ([2], "index 2 is out of range; X has columns 0 to 1"),
             ([-1], "index -1"),
             ([True], "mask of 1 values, but X has 2 columns"),
             ([0.5], "holds 0.5"),

@@ -97,7 +97,7 @@ def test_a_model_knows_its_columns_by_name(names, tmp_path):
 def test_a_number_means_the_name_where_names_are_integers():
     names = (0, 10, 2, 8)
     assert [column_index(name, names, 4, "p") for name in (10, 2, np.int64(8))] == [1, 2, 3]
-    with pytest.raises(ParameterError, match="p names the column 3, which X does not have; its"):
+    with pytest.raises(ParameterError, match="p: X has no column 3; its"):
         column_index(3, names, 4, "p")
     assert column_index(3, ("a", "b", "c", "d"), 4, "p") == 3
     assert column_index(3, None, 4, "p") == 3
@@ -142,7 +142,7 @@ def test_explanations_take_integer_names():
     strength = hr.explain.interaction_strength(model, X.head(20), features=[10, 5])
     assert strength.features == ("10", "5")
     assert hr.explain.accumulated_effects(model, X, 8).features == ("8",)
-    with pytest.raises(ParameterError, match="column 0, which X does not have"):
+    with pytest.raises(ParameterError, match="X has no column 0"):
         hr.explain.partial_dependence(model, X, 0)
 
 

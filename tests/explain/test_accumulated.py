@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 import hedgerow as hr
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow.explain import accumulated_effects
-from hedgerow.explain._similarity import order_by_similarity
+from hedgerow.explain._grid import order_by_similarity
 
 
 class Formula(RegressorMixin, BaseEstimator):
@@ -187,19 +187,24 @@ def test_two_columns_are_asked_as_a_naive_loop_asks() -> None:
         "a": np.quantile(X["a"], [0.0, 0.5, 1.0]),
         "b": np.nanquantile(X["b"], [0.0, 0.4, 1.0]),
     }
-    found = accumulated_effects(MODEL, X, ("a", "b"), grid=edges).average[..., 0]
+    result = accumulated_effects(MODEL, X, ("a", "b"), grid=edges).average[..., 0]
     # What the two do together from corner to corner does not change if own effects are taken away.
     for i in range(2):
         for j in range(2):
             (low, high), (left, right) = edges["a"][i : i + 2], edges["b"][j : j + 2]
             rows = X[X["a"].between(low, high, inclusive="both" if i == 0 else "right")]
             rows = rows[rows["b"].between(left, right, inclusive="both" if j == 0 else "right")]
-            said = {
+            corners = {
                 corner: MODEL.predict(rows.assign(a=corner[0], b=corner[1])).mean()
                 for corner in ((low, left), (low, right), (high, left), (high, right))
             }
-            expected = said[high, right] - said[low, right] - said[high, left] + said[low, left]
-            together = found[i + 1, j + 1] - found[i, j + 1] - found[i + 1, j] + found[i, j]
+            expected = (
+                corners[high, right]
+                - corners[low, right]
+                - corners[high, left]
+                + corners[low, left]
+            )
+            together = result[i + 1, j + 1] - result[i, j + 1] - result[i + 1, j] + result[i, j]
             assert together == pytest.approx(expected, abs=1e-12)
 
 
@@ -230,10 +235,10 @@ def test_results_print_become_frames_and_are_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "options", "words"),
+    ("features", "options", "message"),
     [
-        ("x", {}, "features names the column 'x'"),
-        (("a", "b", "c"), {}, "one column or a pair"),
+        ("x", {}, "features: X has no column 'x'"),
+        (("a", "b", "c"), {}, "must have one or two columns, not 3"),
         ("a", {"grid_resolution": 1}, "grid_resolution"),
         ("a", {"grid": [1.0]}, "two or more"),
         ("c", {"grid": ["low", "other"]}, "no row of X has the category 'other'"),
@@ -241,14 +246,14 @@ def test_results_print_become_frames_and_are_drawn() -> None:
     ],
 )
 def test_what_cannot_be_asked_is_refused(
-    features: Any, options: dict[str, Any], words: str
+    features: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(hr.ParameterError, match=words):
+    with pytest.raises(hr.ParameterError, match=message):
         accumulated_effects(MODEL, X, features, **options)
 
 
 def test_columns_without_steps_are_refused() -> None:
-    with pytest.raises(hr.DataError, match="'a' has fewer than two values"):
+    with pytest.raises(hr.DataError, match="'a' has fewer than two distinct values"):
         accumulated_effects(MODEL, X.assign(a=1.0), "a")
     with pytest.raises(hr.DataError, match="in a cell"):
         accumulated_effects(MODEL, X, "a", grid=[50.0, 60.0])

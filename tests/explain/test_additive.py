@@ -186,7 +186,7 @@ NUMBERS_ONLY = X[["b", "d"]].to_numpy()
 
 
 @pytest.mark.parametrize(
-    ("model", "words"),
+    ("model", "message"),
     [
         (hr.SVC().fit(NUMBERS_ONLY, TWO), "SVC is not a sum of trees"),
         (hr.KNeighborsClassifier().fit(NUMBERS_ONLY, TWO), "not a sum of trees"),
@@ -210,8 +210,8 @@ NUMBERS_ONLY = X[["b", "d"]].to_numpy()
         (None, "fitted tree model of Hedgerow"),
     ],
 )
-def test_what_is_no_sum_of_trees_is_refused(model: object, words: str) -> None:
-    with pytest.raises(hr.ParameterError, match=words):
+def test_what_is_no_sum_of_trees_is_refused(model: object, message: str) -> None:
+    with pytest.raises(hr.ParameterError, match=message):
         additive_trees(model)
 
 
@@ -243,8 +243,8 @@ def test_stagewise_boosting_of_numbers_is_its_prediction(step, loss) -> None:
     model = hr.StagewiseRegressor(step=step, loss=loss, n_estimators=5).fit(X, y)
     trees = additive_trees(model)
     scores = trees.scores(X)
-    said = scores if trees.prediction is None else trees.prediction.of(scores)
-    assert np.allclose(said[:, 0], model.predict(X), rtol=1e-12, atol=0)
+    message = scores if trees.prediction is None else trees.prediction.of(scores)
+    assert np.allclose(message[:, 0], model.predict(X), rtol=1e-12, atol=0)
     explained = hr.explain.shap_values(model, X)
     assert np.allclose(explained.values.sum(axis=1) + explained.base_values, scores[:, 0])
 
@@ -255,5 +255,7 @@ def test_stagewise_boosting_of_other_learners_is_refused() -> None:
     with pytest.raises(hr.ParameterError, match="learners of this model are LogisticRegressions"):
         additive_trees(of_lines)
     started = hr.StagewiseClassifier(init=LogisticRegression(), n_estimators=2).fit(numbers, TWO)
-    with pytest.raises(hr.ParameterError, match="starts at what a LogisticRegression predicts"):
+    with pytest.raises(
+        hr.ParameterError, match="initial scores are predictions of init=LogisticRegression"
+    ):
         additive_trees(started)

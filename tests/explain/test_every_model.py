@@ -66,7 +66,7 @@ for algorithm in ("SAMME", "real", "gentle", "logit"):
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
-def said(model: Any, frame: pd.DataFrame) -> np.ndarray:
+def predicted(model: Any, frame: pd.DataFrame) -> np.ndarray:
     """Return what is predicted, (rows, outputs): of two classes, the probability of the second."""
     if not is_classifier(model):
         return model.predict(frame).reshape(len(frame), -1)
@@ -75,9 +75,9 @@ def said(model: Any, frame: pd.DataFrame) -> np.ndarray:
     return p[:, 1:] if p.shape[1] == 2 and not is_labels else p
 
 
-def close(found: np.ndarray, expected: np.ndarray) -> None:
+def close(result: np.ndarray, expected: np.ndarray) -> None:
     scale = max(1.0, np.abs(expected).max())
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12 * scale)
 
 
 @every_model
@@ -89,7 +89,7 @@ def test_partial_dependence_is_the_mean_of_repeated_predictions(model: Any) -> N
         points = pd.MultiIndex.from_product(result.grid).to_frame(index=False)
         points.columns = result.features
         for k, point in enumerate(points.itertuples(index=False)):
-            expected = said(model, X.assign(**point._asdict()))
+            expected = predicted(model, X.assign(**point._asdict()))
             individual = result.individual.reshape(len(X), len(points), -1)[:, k]
             average = result.average.reshape(len(points), -1)[k]
             close(individual, expected)
@@ -102,7 +102,9 @@ def test_accumulated_effects_are_sums_of_differences_of_predictions(model: Any) 
     edges = result.grid[0]
     cell = np.maximum(np.searchsorted(edges, X["a"]) - 1, 0)[X["a"].notna()]
     rows = X[X["a"].notna()]
-    rises = said(model, rows.assign(a=edges[cell + 1])) - said(model, rows.assign(a=edges[cell]))
+    rises = predicted(model, rows.assign(a=edges[cell + 1])) - predicted(
+        model, rows.assign(a=edges[cell])
+    )
     steps = np.array([rises[cell == k].mean(axis=0) for k in range(len(edges) - 1)])
     effect = np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps, axis=0)])
     middle = (effect[cell] + effect[cell + 1]) / 2.0
@@ -112,17 +114,17 @@ def test_accumulated_effects_are_sums_of_differences_of_predictions(model: Any) 
 @every_model
 def test_interaction_strengths_are_those_of_repeated_predictions(model: Any) -> None:
     rows = X.head(25)
-    found = interaction_strength(model, rows, n_rows=25, response="prediction")
-    own = {name: dependence(model, rows, [name]) for name in "abc"}
-    whole = centred(said(model, rows))
+    result = interaction_strength(model, rows, n_rows=25, response="prediction")
+    single = {name: dependence(model, rows, [name]) for name in "abc"}
+    prediction = centred(predicted(model, rows))
     for k, name in enumerate("abc"):
         others = dependence(model, rows, [other for other in "abc" if other != name])
-        assert_share(found.overall[k], whole - own[name] - others, whole)
+        assert_share(result.overall[k], prediction - single[name] - others, prediction)
     for k, (first, second) in enumerate(combinations("abc", 2)):
         both = dependence(model, rows, [first, second])
-        together = both - own[first] - own[second]
-        assert_share(found.h2[k], together, both)
-        close(found.strength[k], np.sqrt((together**2).mean(axis=0)))
+        together = both - single[first] - single[second]
+        assert_share(result.h2[k], together, both)
+        close(result.strength[k], np.sqrt((together**2).mean(axis=0)))
 
 
 def dependence(model: Any, rows: pd.DataFrame, names: list[str]) -> np.ndarray:
@@ -130,13 +132,13 @@ def dependence(model: Any, rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     n = len(rows)
     crossed = rows.iloc[np.tile(np.arange(n), n)].reset_index(drop=True)
     crossed[names] = rows.iloc[np.repeat(np.arange(n), n)][names].to_numpy()
-    return centred(said(model, crossed.astype(rows.dtypes)).reshape(n, n, -1).mean(axis=1))
+    return centred(predicted(model, crossed.astype(rows.dtypes)).reshape(n, n, -1).mean(axis=1))
 
 
 def centred(values: np.ndarray) -> np.ndarray:
     return values - values.mean(axis=0)
 
 
-def assert_share(found: np.ndarray, part: np.ndarray, whole: np.ndarray) -> None:
+def assert_share(result: np.ndarray, part: np.ndarray, prediction: np.ndarray) -> None:
     """Compare a part of the variance; of what hardly varies, its rounding has no say."""
-    close(found * (whole**2).sum(axis=0), (part**2).sum(axis=0))
+    close(result * (prediction**2).sum(axis=0), (part**2).sum(axis=0))

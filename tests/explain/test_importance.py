@@ -26,20 +26,20 @@ def test_boosted_models_and_forests_tell_their_own(kind: str) -> None:
         hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER),
         hr.RandomForestRegressor(n_estimators=3).fit(X, NUMBER),
     ):
-        found = importance(model, kind)
-        assert np.array_equal(found.value, model.importances(kind))
-        assert found.feature.tolist() == list("abcde")
-        assert found.share.sum() == pytest.approx(1.0)
+        result = importance(model, kind)
+        assert np.array_equal(result.value, model.importances(kind))
+        assert result.feature.tolist() == list("abcde")
+        assert result.share.sum() == pytest.approx(1.0)
 
 
 def sums(trees: list[Any], kind: str, n_columns: int) -> np.ndarray:
     """Add up a split at a time."""
-    found = np.zeros(n_columns)
+    result = np.zeros(n_columns)
     for tree in trees:
         for node in np.flatnonzero(tree.feature >= 0):
             added = {"gain": tree.gain, "cover": tree.cover, "split": np.ones(tree.n_nodes)}[kind]
-            found[tree.feature[node]] += added[node]
-    return found
+            result[tree.feature[node]] += added[node]
+    return result
 
 
 @pytest.mark.parametrize("kind", ["cover", "split"])
@@ -62,28 +62,28 @@ def test_the_gain_of_trees_is_their_feature_importance() -> None:
 def test_bagging_of_trees_sums_over_the_columns_that_its_trees_drew() -> None:
     bag = hr.BaggingRegressor(n_estimators=4, max_features=0.5).fit(X.drop(columns="e"), NUMBER)
     expected = np.zeros(4)
-    for member, drawn in zip(bag.estimators_, bag.estimators_features_, strict=True):
-        np.add.at(expected, drawn, sums([member.tree_], "split", len(drawn)))
+    for member, columns in zip(bag.estimators_, bag.estimators_features_, strict=True):
+        np.add.at(expected, columns, sums([member.tree_], "split", len(columns)))
     assert np.array_equal(importance(bag, "split").value, expected)
 
 
 def test_shapley_values_are_averaged_over_rows() -> None:
     model = hr.GradientBoostingClassifier(**BOOSTED).fit(X, THREE)
-    found = importance(model, "shap", X=X)
+    result = importance(model, "shap", X=X)
     values = np.abs(shap_values(model, X).values).mean(axis=0)
-    np.testing.assert_allclose(found.by_output, values)
-    np.testing.assert_allclose(found.value, values.sum(axis=1))
-    assert list(found.to_frame().columns) == ["feature", "value", "share", "0", "1", "2"]
+    np.testing.assert_allclose(result.by_output, values)
+    np.testing.assert_allclose(result.value, values.sum(axis=1))
+    assert list(result.to_frame().columns) == ["feature", "value", "share", "0", "1", "2"]
     single = importance(hr.DecisionTreeRegressor(max_depth=3).fit(X, NUMBER), "shap", X=X)
     assert single.by_output.shape == (5, 1)
 
 
 def test_results_print_become_frames_and_are_drawn() -> None:
-    found = importance(hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER), "split")
-    frame = found.to_frame()
+    result = importance(hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER), "split")
+    frame = result.to_frame()
     assert frame["value"].is_monotonic_decreasing
-    assert "number of splits" in repr(found)
-    ax = found.plot()
+    assert "number of splits" in repr(result)
+    ax = result.plot()
     assert "splits" in ax.get_xlabel()
     ax.figure.clear()
 
@@ -92,9 +92,9 @@ def test_what_cannot_be_asked_is_refused() -> None:
     model = hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER)
     with pytest.raises(hr.ParameterError, match="kind='weight'"):
         importance(model, "weight")
-    with pytest.raises(hr.ParameterError, match="X is needed"):
+    with pytest.raises(hr.ParameterError, match="needs X"):
         importance(model, "shap")
-    with pytest.raises(hr.ParameterError, match="X is for kind='shap'"):
+    with pytest.raises(hr.ParameterError, match="X is only used with kind='shap'"):
         importance(model, "gain", X=X)
     numbers = X.drop(columns="e").to_numpy()
     with pytest.raises(hr.ParameterError, match="not a sum of trees"):

@@ -53,7 +53,7 @@ def columns_at(values: Any, n_rows: int) -> pd.Series:
     return pd.Series([values] * n_rows, index=X.index)
 
 
-def said(model: Any, frame: Any) -> np.ndarray:
+def predicted(model: Any, frame: Any) -> np.ndarray:
     """Return what is predicted: of two classes, the probability of the second."""
     if hasattr(model, "predict_proba"):
         p = model.predict_proba(frame)
@@ -64,7 +64,7 @@ def said(model: Any, frame: Any) -> np.ndarray:
 def repeated(model: Any, result: PartialDependence) -> np.ndarray:
     """Return what is predicted of each row at each point of one column."""
     name = result.features[0]
-    points = [said(model, X.assign(**{name: columns_at(v, len(X))})) for v in result.grid[0]]
+    points = [predicted(model, X.assign(**{name: columns_at(v, len(X))})) for v in result.grid[0]]
     return np.stack(points, axis=1)
 
 
@@ -131,7 +131,7 @@ def test_a_pair_is_looked_at_in_every_combination() -> None:
     result = partial_dependence(model, X, ("a", "c"), grid_resolution=4, kind="both")
     assert result.average.shape == (5, 3, 1)
     changed = X.assign(a=result.grid[0][1], c=result.grid[1][2])
-    assert np.array_equal(result.individual[:, 1, 2], said(model, changed))
+    assert np.array_equal(result.individual[:, 1, 2], predicted(model, changed))
 
 
 def test_many_rows_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +167,8 @@ def test_every_kind_of_table_gives_the_same(kind: str, name: str) -> None:
     model = MODELS[name]
     features = ["a", "b", "c", "d", ("c", "d")]
     expected = partial_dependence(model, X, features, grid_resolution=5)
-    found = partial_dependence(model, TABLES[kind](X), features, grid_resolution=5)
-    for ours, theirs in zip(found, expected, strict=True):
+    result = partial_dependence(model, TABLES[kind](X), features, grid_resolution=5)
+    for ours, theirs in zip(result, expected, strict=True):
         for mine, other in zip(ours.grid, theirs.grid, strict=True):
             assert [str(value) for value in mine] == [str(value) for value in other]
         np.testing.assert_allclose(ours.average, theirs.average, rtol=1e-14)
@@ -180,15 +180,15 @@ def test_arrays_lists_and_sparse_matrices_give_the_same(linear_leaves: bool) -> 
     model = hr.GradientBoostingRegressor(linear_leaves=linear_leaves, **BOOSTED)
     model.fit(numbers, NUMBER)
     expected = partial_dependence(model, numbers, [0, (0, 2)], grid_resolution=5)
-    for given in (
+    for table_type in (
         numbers.tolist(),
         np.asfortranarray(numbers),
         scipy.sparse.csr_array(numbers),
         scipy.sparse.coo_matrix(numbers),
         pd.DataFrame(numbers),
     ):
-        found = partial_dependence(model, given, [0, (0, 2)], grid_resolution=5)
-        for ours, theirs in zip(found, expected, strict=True):
+        result = partial_dependence(model, table_type, [0, (0, 2)], grid_resolution=5)
+        for ours, theirs in zip(result, expected, strict=True):
             np.testing.assert_allclose(ours.average, theirs.average, rtol=1e-14)
 
 
@@ -234,10 +234,10 @@ def test_cover_is_what_is_expected_of_a_row_of_which_one_column_is_known(vector:
     ensemble = replace(ensemble, **few_rows)
     rows = random_rows(rng, 30, 4)
     result = partial_dependence(alone(ensemble), rows, 2, method="cover", grid_resolution=9)
-    for value, found in zip(result.grid[0], result.average, strict=True):
+    for value, average in zip(result.grid[0], result.average, strict=True):
         row = np.array([0.0, 0.0, value, 0.0])
-        known = expected(ensemble, row, np.arange(4), frozenset({2}))
-        np.testing.assert_allclose(found, known, rtol=0, atol=1e-12)
+        by_definition = expected(ensemble, row, np.arange(4), frozenset({2}))
+        np.testing.assert_allclose(average, by_definition, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("vector", [False, True])
@@ -261,10 +261,10 @@ def test_cover_is_recursion_in_scikit_learn() -> None:
     ours = hr.DecisionTreeRegressor(max_depth=4, min_samples_leaf=9).fit(numbers, NUMBER)
     np.testing.assert_allclose(ours.predict(numbers), theirs.predict(numbers), rtol=1e-12)
     expected = of_sklearn(theirs, numbers, 2, method="recursion", kind="average")
-    found = partial_dependence(
+    result = partial_dependence(
         ours, numbers, 2, method="cover", grid=expected["grid_values"][0].astype(np.float32)
     )
-    np.testing.assert_allclose(found.average[:, 0], expected["average"][0], rtol=1e-10)
+    np.testing.assert_allclose(result.average[:, 0], expected["average"][0], rtol=1e-10)
 
 
 def test_cover_of_a_classifier_is_its_score() -> None:
@@ -363,7 +363,7 @@ def test_of_many_categories_the_most_frequent_are_looked_at() -> None:
     result = partial_dependence(model, frame, "k")
     counts = frame["k"].value_counts()
     assert (len(result.grid[0]), result.left_out) == (30, (len(counts) - 30,))
-    assert f"{len(counts) - 30} rarer categories of k left out" in repr(result)
+    assert f"{len(counts) - 30} rarer categories of k omitted" in repr(result)
     assert min(counts[label] for label in result.grid[0]) >= counts.sort_values().iloc[-30]
 
 
@@ -410,14 +410,14 @@ def test_results_are_drawn(feature: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
-        ({"features": "aa"}, "features names the column 'aa'.*its columns are 'a'"),
-        ({"features": 4}, "features has the index 4"),
+        ({"features": "aa"}, "features: X has no column 'aa'.*its columns are 'a'"),
+        ({"features": 4}, "features: index 4 is out of range"),
         ({"features": 1.5}, "features holds 1.5"),
         ({"features": []}, "features is empty"),
-        ({"features": ("a", "b", "c")}, "one column or a pair"),
-        ({"features": ("a", 0)}, "one column twice"),
+        ({"features": ("a", "b", "c")}, "must have one or two columns, not 3"),
+        ({"features": ("a", 0)}, "the same column twice"),
         ({"kind": "mean"}, "kind='mean'"),
         ({"method": "brute"}, "method='brute'"),
         ({"method": "cover", "kind": "both"}, "kind='both'"),
@@ -427,8 +427,8 @@ def test_results_are_drawn(feature: Any) -> None:
         ({"grid_resolution": 1}, "grid_resolution=1"),
         ({"percentiles": (0.9, 0.1)}, "percentiles="),
         ({"percentiles": 0.5}, "percentiles=0.5"),
-        ({"grid": {"b": [1]}}, "grid has values of 'b'"),
-        ({"grid": {"e": [1]}}, "grid names the column 'e'"),
+        ({"grid": {"b": [1]}}, "grid has values for 'b'"),
+        ({"grid": {"e": [1]}}, "grid: X has no column 'e'"),
         ({"grid": ["x", "y"]}, "grid: the values of 'a' are not numbers"),
         ({"grid": []}, "grid: the values of 'a'"),
         ({"grid": [np.inf]}, "grid: the values of 'a'"),
@@ -436,16 +436,16 @@ def test_results_are_drawn(feature: Any) -> None:
         ({"features": ("a", "d"), "grid": {"a": range(2000), "d": range(501)}}, "2000 × 501"),
         ({"grid": [1.0], "features": ["a", "b"]}, "grid must be a dict"),
         ({"features": "c", "grid": "u"}, "must be a list"),
-        ({"features": "c", "grid": ["u", "u"]}, "different labels"),
+        ({"features": "c", "grid": ["u", "u"]}, "distinct categories"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(hr.ParameterError, match=words):
+def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hr.ParameterError, match=message):
         partial_dependence(MODELS["two classes"], X, **({"features": "a"} | options))
 
 
 def test_models_that_cannot_be_asked_are_refused() -> None:
-    with pytest.raises(hr.ParameterError, match="method='cover' is for sums of trees"):
+    with pytest.raises(hr.ParameterError, match="method='cover' is for tree ensembles"):
         partial_dependence(MODELS["linear leaves"], X, "a", method="cover")
     with pytest.raises(hr.ParameterError, match="fitted estimator"):
         partial_dependence(hr.SVC, X, "a")
@@ -458,10 +458,10 @@ def test_models_that_cannot_be_asked_are_refused() -> None:
 
 def test_tables_that_say_nothing_are_refused() -> None:
     model = MODELS["two classes"]
-    with pytest.raises(hr.DataError, match="column 'b' has the one value 3"):
+    with pytest.raises(hr.DataError, match="column 'b' has only the value 3"):
         partial_dependence(model, X.assign(b=3), "b")
     assert len(partial_dependence(model, X.assign(b=3), "b", grid=[1, 2]).average) == 2
-    with pytest.raises(hr.DataError, match="column 'a' has no value"):
+    with pytest.raises(hr.DataError, match="column 'a' has only missing values"):
         partial_dependence(model, X.assign(a=np.nan), "a")
     with pytest.raises(hr.DataError, match="0 sample"):
         partial_dependence(model, X.iloc[:0], "a")

@@ -96,8 +96,8 @@ def test_an_error_rises_by_as_much_as_its_negative_falls() -> None:
 
 def test_our_metrics_judge_other_models_too() -> None:
     model = LogisticRegression().fit(DENSE, THREE)
-    found = permutation_importance(model, DENSE, THREE, scoring="log_loss", n_repeats=2)
-    assert found.baseline == pytest.approx(log_loss(THREE, model.predict_proba(DENSE)))
+    result = permutation_importance(model, DENSE, THREE, scoring="log_loss", n_repeats=2)
+    assert result.baseline == pytest.approx(log_loss(THREE, model.predict_proba(DENSE)))
     some = THREE < 2  # rows that lack one of the classes
     fewer = permutation_importance(model, DENSE[some], THREE[some], scoring="log_loss", n_repeats=2)
     expected = log_loss(THREE[some], model.predict_proba(DENSE[some]), labels=[0, 1, 2])
@@ -118,10 +118,10 @@ def test_users_functions_are_called_from_one_thread() -> None:
     named = permutation_importance(model, X, NUMBER, scoring="mae", n_repeats=2)
     by_function = permutation_importance(model, X, NUMBER, scoring=error, n_repeats=2, n_jobs=3)
     by_scorer = permutation_importance(model, X, NUMBER, scoring=scorer, n_repeats=2, n_jobs=3)
-    made = make_scorer(mean_absolute_error, greater_is_better=False)
-    by_made = permutation_importance(model, X, NUMBER, scoring=made, n_repeats=2)
-    for found in (by_function, by_scorer, by_made):
-        np.testing.assert_allclose(found.repeats, named.repeats, rtol=1e-12, atol=1e-14)
+    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
+    by_scorer = permutation_importance(model, X, NUMBER, scoring=scorer, n_repeats=2)
+    for result in (by_function, by_scorer, by_scorer):
+        np.testing.assert_allclose(result.repeats, named.repeats, rtol=1e-12, atol=1e-14)
     assert threads == {threading.get_ident()}
     assert (by_function.metric, by_function.higher_is_better) == ("error", False)
 
@@ -137,16 +137,16 @@ def test_bits_do_not_depend_on_threads(name: str) -> None:
 def test_large_matrices_are_not_copied_for_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     model = hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER)
     expected = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
-    monkeypatch.setattr("hedgerow.explain._shuffling._COPIED_BYTES", 1)
+    monkeypatch.setattr("hedgerow.explain._permutation._COPIED_BYTES", 1)
     workers = mock.Mock(side_effect=ThreadPoolExecutor)
     monkeypatch.setattr("hedgerow.explain._permutation.ThreadPoolExecutor", workers)
-    found = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
+    result = permutation_importance(model, X, NUMBER, n_repeats=2, n_jobs=4)
     assert not workers.called
-    assert np.array_equal(found.repeats, expected.repeats)
+    assert np.array_equal(result.repeats, expected.repeats)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "table",
     [
         pl.from_pandas(X),
         pl.from_pandas(X).to_arrow(),
@@ -156,26 +156,26 @@ def test_large_matrices_are_not_copied_for_every_thread(monkeypatch: pytest.Monk
     ids=["polars", "arrow", "reordered", "categories"],
 )
 @pytest.mark.parametrize("name", ["boosted numbers", "AdaBoost.R2"])
-def test_every_kind_of_table_gives_the_same(name: str, given: Any) -> None:
+def test_every_kind_of_table_gives_the_same(name: str, table: Any) -> None:
     model, y = MODELS[name]
     model.fit(X, y)
     expected = permutation_importance(model, X, y, n_repeats=2)
-    found = permutation_importance(model, given, y, n_repeats=2)
-    order = [found.feature.tolist().index(name) for name in X.columns]
-    assert np.array_equal(found.repeats[order], expected.repeats)
+    result = permutation_importance(model, table, y, n_repeats=2)
+    order = [result.feature.tolist().index(name) for name in X.columns]
+    assert np.array_equal(result.repeats[order], expected.repeats)
 
 
 def test_arrays_and_sparse_matrices_give_the_same() -> None:
     for model in (hr.GradientBoostingRegressor(**BOOSTED), Ridge()):
         model.fit(DENSE, NUMBER)
         expected = of_sklearn(model, DENSE, NUMBER, n_repeats=2, random_state=0)
-        for given in (DENSE, DENSE.tolist(), scipy.sparse.csr_array(DENSE)):
-            found = permutation_importance(model, given, NUMBER, n_repeats=2)
+        for table in (DENSE, DENSE.tolist(), scipy.sparse.csr_array(DENSE)):
+            result = permutation_importance(model, table, NUMBER, n_repeats=2)
             # Falls of an R² of 1 at most: what a column adds that does nothing is its rounding.
             np.testing.assert_allclose(
-                found.repeats, expected["importances"], rtol=1e-9, atol=1e-15
+                result.repeats, expected["importances"], rtol=1e-9, atol=1e-15
             )
-            assert found.feature.tolist() == ["x0", "x1", "x2"]
+            assert result.feature.tolist() == ["x0", "x1", "x2"]
 
 
 def test_pipelines_and_searches_are_asked_with_shuffled_tables() -> None:
@@ -186,35 +186,35 @@ def test_pipelines_and_searches_are_asked_with_shuffled_tables() -> None:
     theirs = of_sklearn(model, frame, TWO, n_repeats=2, random_state=0)
     assert np.array_equal(ours.repeats, theirs["importances"])
     search = GridSearchCV(hr.DecisionTreeClassifier(max_depth=2), {}, cv=2).fit(frame, TWO)
-    found = permutation_importance(search, frame, TWO, n_repeats=2)
+    result = permutation_importance(search, frame, TWO, n_repeats=2)
     theirs = of_sklearn(search.best_estimator_, frame, TWO, n_repeats=2, random_state=0)
-    assert np.array_equal(found.repeats, theirs["importances"])
+    assert np.array_equal(result.repeats, theirs["importances"])
 
 
 def test_a_ranker_keeps_its_queries() -> None:
     with_queries = np.column_stack([np.repeat(np.arange(9), 10), DENSE])
     model = hr.GradientBoostingRanker(qid_column=0, **BOOSTED).fit(with_queries, THREE)
-    found = permutation_importance(model, with_queries, THREE, n_repeats=2)
+    result = permutation_importance(model, with_queries, THREE, n_repeats=2)
     shuffled = with_queries.copy()
     draw = np.random.RandomState(np.random.RandomState(0).randint(2**31))
     order = np.arange(90)
     draw.shuffle(order)
     shuffled[:, 1] = with_queries[order, 1]
     expected = model.score(with_queries, THREE) - model.score(shuffled, THREE)
-    assert found.repeats[1, 0] == expected
+    assert result.repeats[1, 0] == expected
 
 
 @pytest.mark.parametrize("name", ["boosted classes", "AdaBoost.R2"])
 def test_columns_of_a_group_are_shuffled_together(name: str) -> None:
     model, y = MODELS[name]
     model.fit(X, y)
-    found = permutation_importance(model, X, y, n_repeats=1, groups={"both": ["a", 2]})
-    assert found.feature.tolist() == ["both", "b", "unused"]
+    result = permutation_importance(model, X, y, n_repeats=1, groups={"both": ["a", 2]})
+    assert result.feature.tolist() == ["both", "b", "unused"]
     draw = np.random.RandomState(np.random.RandomState(0).randint(2**31))
     order = np.arange(len(X))
     draw.shuffle(order)
     shuffled = X.assign(a=X["a"].to_numpy()[order], c=X["c"].to_numpy()[order])
-    assert found.repeats[0, 0] == model.score(X, y) - model.score(shuffled, y)
+    assert result.repeats[0, 0] == model.score(X, y) - model.score(shuffled, y)
 
 
 def test_a_column_that_no_tree_tests_is_not_asked_about() -> None:
@@ -225,8 +225,8 @@ def test_a_column_that_no_tree_tests_is_not_asked_about() -> None:
         calls.append(1)
         return float(np.abs(y - prediction).mean())
 
-    found = permutation_importance(model, X, NUMBER, scoring=error, n_repeats=2)
-    assert found.mean[3] == found.std[3] == found.z[3] == 0.0
+    result = permutation_importance(model, X, NUMBER, scoring=error, n_repeats=2)
+    assert result.mean[3] == result.std[3] == result.z[3] == 0.0
     assert len(calls) == 1 + 2 * 3
 
 
@@ -244,25 +244,25 @@ def test_importances_of_the_truth_are_twice_the_variance() -> None:
     numbers = draw.normal(size=(4000, 2))
     y = 2.0 * numbers[:, 0] + numbers[:, 1]
     model = Ridge(alpha=1e-8).fit(numbers, y)
-    found = permutation_importance(model, numbers, y, scoring="neg_mean_squared_error")
-    np.testing.assert_allclose(found.mean, 2.0 * numbers.var(axis=0) * [4.0, 1.0], rtol=0.02)
-    np.testing.assert_allclose(found.z, found.mean / (found.std / np.sqrt(10.0)))
+    result = permutation_importance(model, numbers, y, scoring="neg_mean_squared_error")
+    np.testing.assert_allclose(result.mean, 2.0 * numbers.var(axis=0) * [4.0, 1.0], rtol=0.02)
+    np.testing.assert_allclose(result.z, result.mean / (result.std / np.sqrt(10.0)))
 
 
 def test_results_print_become_frames_and_are_drawn() -> None:
     model = hr.GradientBoostingRegressor(**BOOSTED).fit(X, NUMBER)
-    found = permutation_importance(model, X, NUMBER, scoring="rmse", n_repeats=2)
-    frame = found.to_frame()
+    result = permutation_importance(model, X, NUMBER, scoring="rmse", n_repeats=2)
+    frame = result.to_frame()
     assert list(frame.columns) == ["feature", "mean", "std", "z"]
     assert frame["mean"].is_monotonic_decreasing
-    assert "rise of rmse" in repr(found)
-    ax = found.plot()
+    assert "rise of rmse" in repr(result)
+    ax = result.plot()
     assert "rmse" in ax.get_xlabel()
     ax.figure.clear()
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"n_repeats": 0}, "n_repeats=0"),
         ({"max_samples": 0.0}, "max_samples=0.0"),
@@ -271,15 +271,15 @@ def test_results_print_become_frames_and_are_drawn() -> None:
         ({"scoring": ["rmse", "mae"]}, "must be one metric"),
         ({"groups": {}}, "groups="),
         ({"groups": {"g": "ab"}}, "not a list of columns"),
-        ({"groups": {"g": ["e"]}}, "groups names the column 'e'"),
-        ({"groups": {"b": ["a"]}}, "groups has a group 'b'"),
+        ({"groups": {"g": ["e"]}}, "groups: X has no column 'e'"),
+        ({"groups": {"b": ["a"]}}, "'b' is also the name of a column"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"random_state": "x"}, "random_state='x'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(options: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_asked_is_refused(options: dict[str, Any], message: str) -> None:
     model = hr.GradientBoostingRegressor(n_estimators=2).fit(X, NUMBER)
-    with pytest.raises(hr.ParameterError, match=words):
+    with pytest.raises(hr.ParameterError, match=message):
         permutation_importance(model, X, NUMBER, **options)
 
 

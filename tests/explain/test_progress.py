@@ -16,7 +16,7 @@ Y = X[:, 0] * X[:, 1] + X[:, 2]
 MODEL = hr.GradientBoostingRegressor(n_estimators=30, max_leaves=4).fit(X, Y)
 
 # What is asked, what is counted, and the number of which the last line tells.
-ASKED: dict[str, tuple[Callable[..., Any], str]] = {
+CALLS: dict[str, tuple[Callable[..., Any], str]] = {
     "values": (lambda **o: explain.shap_values(MODEL, X, **o).values, "row 50/50"),
     "pairs": (
         lambda **o: explain.shap_values(MODEL, X, interactions=True, **o).values,
@@ -40,17 +40,17 @@ ASKED: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", CALLS)
 def test_lines_tell_how_far_it_is(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    ask, last = ASKED[name]
-    silent = ask()
+    call, last = CALLS[name]
+    silent = call()
     assert capsys.readouterr().err == ""
-    shown = ask(verbose=1)
+    with_progress = call(verbose=1)
     assert capsys.readouterr().err.splitlines()[-1] == last
-    assert np.array_equal(silent, shown)
+    assert np.array_equal(silent, with_progress)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", CALLS)
 def test_a_wrong_verbose_is_refused(name: str) -> None:
     with pytest.raises(hr.ParameterError, match="verbose=-1"):
-        ASKED[name][0](verbose=-1)
+        CALLS[name][0](verbose=-1)

@@ -36,8 +36,8 @@ def assert_as_defined(model: Any, X: Any, *, background: Any = None, pairs: bool
     trees = additive_trees(model)
     ensemble, matrix = trees.ensemble, trees.matrix(X)
     rows = None if background is None else trees.matrix(background)
-    found = shap_values(model, X, background=background)
-    values = with_outputs(found.values, ensemble.n_outputs)
+    result = shap_values(model, X, background=background)
+    values = with_outputs(result.values, ensemble.n_outputs)
     if pairs:
         interactions = shap_values(model, X, interactions=True, background=background)
         of_pairs = with_outputs(interactions.values, ensemble.n_outputs)
@@ -51,7 +51,7 @@ def assert_as_defined(model: Any, X: Any, *, background: Any = None, pairs: bool
         defined = shapley_values(game, trees.n_columns)
         scale = max(1.0, np.abs(defined).max())
         np.testing.assert_allclose(values[i], defined, rtol=0, atol=1e-12 * scale)
-        base = np.atleast_1d(found.base_values[i])
+        base = np.atleast_1d(result.base_values[i])
         np.testing.assert_allclose(base, game(frozenset()), rtol=0, atol=1e-12 * scale)
         if pairs:
             defined = interaction_values(game, trees.n_columns)
@@ -59,9 +59,9 @@ def assert_as_defined(model: Any, X: Any, *, background: Any = None, pairs: bool
 
 
 def assert_additive(model: Any, X: Any, **options: Any) -> None:
-    found = shap_values(model, X, **options)
-    axes = (1, 2) if found.is_interactions else (1,)
-    total = found.values.sum(axis=axes) + found.base_values
+    result = shap_values(model, X, **options)
+    axes = (1, 2) if result.is_interactions else (1,)
+    total = result.values.sum(axis=axes) + result.base_values
     scores = additive_trees(model).scores(X)
     scale = max(1.0, np.abs(scores).max())
     np.testing.assert_allclose(total.reshape(scores.shape), scores, rtol=0, atol=1e-9 * scale)
@@ -142,24 +142,24 @@ def test_interactions_against_a_background_add_up_to_the_values() -> None:
     y = X[:, 0] * X[:, 1] + X[:, 2]
     model = hr.GradientBoostingRegressor(n_estimators=20, linear_leaves=True).fit(X, y)
     values = shap_values(model, X[:20], background=X[100:200]).values
-    found = shap_values(model, X[:20], interactions=True, background=X[100:200])
-    np.testing.assert_allclose(found.values.sum(axis=2), values, atol=1e-12)
-    np.testing.assert_array_equal(found.values, found.values.transpose(0, 2, 1))
-    strength = np.abs(found.values).mean(axis=0)
+    result = shap_values(model, X[:20], interactions=True, background=X[100:200])
+    np.testing.assert_allclose(result.values.sum(axis=2), values, atol=1e-12)
+    np.testing.assert_array_equal(result.values, result.values.transpose(0, 2, 1))
+    strength = np.abs(result.values).mean(axis=0)
     np.fill_diagonal(strength, 0.0)
     assert strength.argmax() in (1, 6)
     many = model.set_params(n_jobs=3)
     again = shap_values(many, X[:20], interactions=True, background=X[100:200])
-    np.testing.assert_array_equal(again.values, found.values)
+    np.testing.assert_array_equal(again.values, result.values)
 
 
 def test_trees_without_a_split_add_to_the_base_value_alone() -> None:
     ensemble = random_ensemble(np.random.default_rng(0), [1, 1], 3)
     X = np.zeros((4, 3))
     for options in ({}, {"interactions": True}, {"background": X[:2]}):
-        found = shap_values(alone(ensemble), X, **options)
-        assert not found.values.any()
-        assert np.allclose(found.base_values, ensemble.base_score + ensemble.value.sum())
+        result = shap_values(alone(ensemble), X, **options)
+        assert not result.values.any()
+        assert np.allclose(result.base_values, ensemble.base_score + ensemble.value.sum())
 
 
 @pytest.mark.parametrize("n", [150, 1000])
@@ -391,16 +391,16 @@ def test_a_constant_model_has_values_of_nothing() -> None:
     ):
         model.fit(X, np.full(len(X), 3.0))
         for options in ({}, {"interactions": True}, {"background": 5}):
-            found = shap_values(model, FEW, **options)
-            assert not found.values.any()
-            assert np.allclose(found.base_values, 3.0)
+            result = shap_values(model, FEW, **options)
+            assert not result.values.any()
+            assert np.allclose(result.base_values, 3.0)
 
 
 def test_a_column_of_many_categories_is_one_column() -> None:
     assert (additive_trees(MODELS["numbers"]).sources == 3).sum() > 1
-    found = shap_values(MODELS["numbers"], X)
-    assert found.values.shape == (len(X), 5)
-    assert np.abs(found.values[:, 3]).max() > 0.5
+    result = shap_values(MODELS["numbers"], X)
+    assert result.values.shape == (len(X), 5)
+    assert np.abs(result.values[:, 3]).max() > 0.5
 
 
 def test_linear_leaves_are_explained_against_a_background_only() -> None:
@@ -423,15 +423,15 @@ def test_deep_forests_add_up() -> None:
 
 
 def test_values_come_with_what_is_needed_to_show_them() -> None:
-    found = shap_values(MODELS["classes"], X)
-    assert found.shape == (len(X), 5, 3) == np.asarray(found).shape
-    assert found.base_values.shape == (len(X), 3)
-    assert found.feature_names == ("a", "b", "c", "d", "e")
-    assert found.output_names == ("0", "1", "2")
-    assert found.data.shape == (len(X), 5)
-    assert found.data[1].tolist() == X.iloc[1].tolist()
-    assert np.isnan(found.data[0, 0])
-    assert repr(found).startswith("ShapValues(200 rows, 5 features; log of the probability")
+    result = shap_values(MODELS["classes"], X)
+    assert result.shape == (len(X), 5, 3) == np.asarray(result).shape
+    assert result.base_values.shape == (len(X), 3)
+    assert result.feature_names == ("a", "b", "c", "d", "e")
+    assert result.output_names == ("0", "1", "2")
+    assert result.data.shape == (len(X), 5)
+    assert result.data[1].tolist() == X.iloc[1].tolist()
+    assert np.isnan(result.data[0, 0])
+    assert repr(result).startswith("ShapValues(200 rows, 5 features; log of the probability")
     one = shap_values(MODELS["two classes"], X)
     assert one.shape == (len(X), 5)
     assert one.base_values.shape == (len(X),)
@@ -440,34 +440,34 @@ def test_values_come_with_what_is_needed_to_show_them() -> None:
 
 def test_columns_of_a_frame_may_come_in_any_order() -> None:
     turned = X[["e", "d", "c", "b", "a"]]
-    found, expected_ = shap_values(MODELS["numbers"], turned), shap_values(MODELS["numbers"], X)
-    assert np.array_equal(found.values, expected_.values)
-    assert (pd.DataFrame(found.data).fillna(0) == pd.DataFrame(expected_.data).fillna(0)).all(None)
+    result, expected_ = shap_values(MODELS["numbers"], turned), shap_values(MODELS["numbers"], X)
+    assert np.array_equal(result.values, expected_.values)
+    assert (pd.DataFrame(result.data).fillna(0) == pd.DataFrame(expected_.data).fillna(0)).all(None)
 
 
 def test_a_number_as_background_draws_rows_of_the_table() -> None:
     model = MODELS["numbers"]
     all_rows = shap_values(model, X, background=10_000)
     assert np.array_equal(all_rows.values, shap_values(model, X, background=X).values)
-    drawn = shap_values(model, X, background=30)
-    assert np.array_equal(drawn.values, shap_values(model, X, background=30).values)
-    assert not np.array_equal(drawn.values, all_rows.values)
+    sampled = shap_values(model, X, background=30)
+    assert np.array_equal(sampled.values, shap_values(model, X, background=30).values)
+    assert not np.array_equal(sampled.values, all_rows.values)
 
 
 def test_a_ranker_is_explained_without_its_queries() -> None:
     numbers = np.column_stack([np.repeat(np.arange(20), 10), X[["a", "b", "e"]].to_numpy()])
     model = hr.GradientBoostingRanker(qid_column=0, n_estimators=3).fit(numbers, THREE)
-    found = shap_values(model, numbers)
-    assert found.shape == (200, 3)
-    assert np.array_equal(found.data, numbers[:, 1:], equal_nan=True)
+    result = shap_values(model, numbers)
+    assert result.shape == (200, 3)
+    assert np.array_equal(result.data, numbers[:, 1:], equal_nan=True)
     assert_as_defined(model, numbers[:3, 1:], pairs=True)
     assert_as_defined(model, numbers[:3, 1:], background=numbers[7:11, 1:])
 
 
 def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
     rows = X.head(2).assign(c="never seen", d=[None, "k1"])
-    found = shap_values(MODELS["numbers"], rows)
-    assert found.data[:, 2:4].tolist() == [["never seen", None], ["never seen", "k1"]]
+    result = shap_values(MODELS["numbers"], rows)
+    assert result.data[:, 2:4].tolist() == [["never seen", None], ["never seen", "k1"]]
     assert_as_defined(MODELS["numbers"], rows)
 
 
@@ -475,7 +475,7 @@ def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"interactions": 1}, "interactions=1"),
         ({"background": 0}, "background=0"),
@@ -484,8 +484,8 @@ def test_gaps_and_categories_that_fit_did_not_see_are_explained() -> None:
         ({"background": "all"}, "background='all'"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(hr.ParameterError, match=words):
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hr.ParameterError, match=message):
         shap_values(MODELS["numbers"], X, **options)
 
 
@@ -555,12 +555,14 @@ def test_values_become_a_frame_and_a_picture():
     X, y = load_iris(return_X_y=True, as_frame=True)
     for target, n_outputs in ((y, 3), (y == 1, 1)):
         model = hr.GradientBoostingClassifier(n_estimators=3).fit(X, target)
-        found = hr.explain.shap_values(model, X)
-        frame = found.to_frame()
+        result = hr.explain.shap_values(model, X)
+        frame = result.to_frame()
         assert frame.shape == (150, 4 * n_outputs)
         column = X.columns[2] if n_outputs == 1 else (X.columns[2], "1")
-        assert np.array_equal(frame[column], found.values.reshape(150, 4, -1)[:, 2, n_outputs // 2])
-        assert found.plot(output=None if n_outputs == 1 else "1").get_xlabel()
+        assert np.array_equal(
+            frame[column], result.values.reshape(150, 4, -1)[:, 2, n_outputs // 2]
+        )
+        assert result.plot(output=None if n_outputs == 1 else "1").get_xlabel()
         pairs = hr.explain.shap_values(model, X[:5], interactions=True).to_frame()
         assert pairs.shape == (5, 16 * n_outputs)
     plt.close("all")

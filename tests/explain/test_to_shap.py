@@ -30,7 +30,7 @@ MODELS = {
 
 
 def score(converted: dict[str, Any], row: np.ndarray) -> np.ndarray:
-    """The score of a row by the rules of that package: ≤ goes left, a gap its own way."""
+    """The score of a row by the rules of that package: ≤ goes left, NaN to the default child."""
     total = converted["base_offset"].copy()
     for tree in converted["trees"]:
         node = 0
@@ -49,8 +49,8 @@ def test_a_converted_model_gives_the_same_scores(name: str) -> None:
     model = MODELS[name]
     converted = to_shap(model)
     expected = additive_trees(model).scores(X[:20])
-    found = np.array([score(converted, row) for row in X[:20]])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    result = np.array([score(converted, row) for row in X[:20]])
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -88,7 +88,7 @@ def test_a_frame_of_distances_is_read_by_the_names_of_its_columns():
     [
         (Q_X, r"shape \(17, 90\).*square"),
         (X_X - 1, r"Negative values in data passed to X: -1.0 in row 0, column 0"),
-        (np.where(X_X == 0, np.nan, X_X), "row 0: NaN.*no place in a matrix of distances"),
+        (np.where(X_X == 0, np.nan, X_X), "row 0: NaN.*metric='precomputed'"),
         (scipy.sparse.csr_array(X_X), "sparse.*distances of 0"),
     ],
 )

@@ -124,7 +124,7 @@ class Split:
     weight: float = 1.0  # of the feature
 
     @property
-    def merit(self) -> float:
+    def weighted_gain(self) -> float:
         """What splits compete by."""
         return self.weight * self.gain
 
@@ -193,8 +193,8 @@ def numeric_candidates(columns: Columns, f: int, codes, g, h) -> Candidates:
 
 
 def categorical_candidates(codes, g, h, params: GrowthParams) -> Candidates:
-    seen = codes != MISSING
-    present, G, H, n = group_sums(codes[seen], g[seen], h[seen])
+    observed = codes != MISSING
+    present, G, H, n = group_sums(codes[observed], g[observed], h[observed])
     if len(present) <= params.max_cat_to_onehot:
         groups: Iterable[Any] = [[i] for i in range(len(present))]
         extra = 0.0
@@ -268,9 +268,9 @@ def best_split(
     for f in range(len(columns.codes)) if features is None else features:
         if not may_follow(f, path, params):
             continue
-        found = best_of_feature(columns, f, rows, g, h, params)
-        if found is not None and (best is None or found.merit > best.merit):
-            best = found
+        candidate = best_of_feature(columns, f, rows, g, h, params)
+        if candidate is not None and (best is None or candidate.weighted_gain > best.weighted_gain):
+            best = candidate
     return best
 
 
@@ -294,7 +294,7 @@ def grow(columns: Columns, g, h, params: GrowthParams, rows=None, features=None)
         if not open_nodes:
             break
         if params.grow_policy == "leafwise":
-            node = max(open_nodes, key=lambda i: (splits[i].merit, -i))
+            node = max(open_nodes, key=lambda i: (splits[i].weighted_gain, -i))
         else:
             node = open_nodes[0]
         split = splits[node]
@@ -479,9 +479,9 @@ class Walk:
             f"node {node}: gain {recorded!r}, not {split.gain!r}"
         )
         assert split.gain > -slack, f"node {node}: gain {split.gain!r} is not positive"
-        assert best is None or split.merit >= best.merit - self.slack(split) - self.slack(best), (
-            f"node {node}: {split} where the oracle has {best}"
-        )
+        if best is not None:
+            least = best.weighted_gain - self.slack(split) - self.slack(best)
+            assert split.weighted_gain >= least, f"node {node}: {split}; the oracle has {best}"
 
     def check_order(self) -> None:
         """Replay the splits in the order made and hold each choice to the policy."""
@@ -499,25 +499,25 @@ class Walk:
         full = params.max_leaves > 0 and len(frontier) >= params.max_leaves
         assert params.max_leaves == 0 or len(frontier) <= params.max_leaves, "too many leaves"
         for node in frontier if not full else ():
-            assert self.open_merit(node) <= 0, (
+            assert self.certain_gain(node) <= 0, (
                 f"leaf {node} could have been split: {self.best[node]}"
             )
 
     def check_preferred(self, node: int, other: int) -> None:
         if self.params.grow_policy == "leafwise":
-            most = self.split[node].merit + self.slack(self.split[node])
-            assert self.open_merit(other) <= most, f"node {other} should come before {node}"
+            most = self.split[node].weighted_gain + self.slack(self.split[node])
+            assert self.certain_gain(other) <= most, f"node {other} should come before {node}"
         elif other < node:
-            assert self.open_merit(other) <= 0, f"node {other} should come before {node}"
+            assert self.certain_gain(other) <= 0, f"node {other} should come before {node}"
 
-    def open_merit(self, node: int) -> float:
-        """Return what a node can surely gain: the best merit less its rounding error, or 0."""
+    def certain_gain(self, node: int) -> float:
+        """Return the weighted gain of a node's best split less its rounding error, or 0."""
         best = self.best[node]
         too_deep = self.params.max_depth > 0 and self.depth[node] >= self.params.max_depth
-        return 0.0 if best is None or too_deep else best.merit - self.slack(best)
+        return 0.0 if best is None or too_deep else best.weighted_gain - self.slack(best)
 
     def slack(self, split: Split) -> float:
-        """Return what rounding may do to a split's merit."""
+        """Return a bound on the rounding error of a split's weighted gain."""
         return self.rtol * split.weight * split.magnitude
 
 

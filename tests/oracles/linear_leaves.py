@@ -10,14 +10,14 @@ MOST_TERMS = 24
 def path_features(tree, leaf):
     """The numeric features on the way to a leaf, as many of the last ones as its rows allow."""
     parent = {int(child): node for node in range(tree.n_nodes) for child in children(tree, node)}
-    most, found = min(MOST_TERMS, tree.count[leaf] // ROWS_PER_TERM), []
+    most, features = min(MOST_TERMS, tree.count[leaf] // ROWS_PER_TERM), []
     node = parent.get(leaf)
-    while node is not None and len(found) < most:
+    while node is not None and len(features) < most:
         feature = int(tree.feature[node])
-        if tree.category_set[node] < 0 and feature not in found:
-            found.append(feature)
+        if tree.category_set[node] < 0 and feature not in features:
+            features.append(feature)
         node = parent.get(node)
-    return sorted(found)
+    return sorted(features)
 
 
 def varying(X, features):
@@ -62,6 +62,6 @@ def added(ensemble, node, row, k):
     for t in range(slopes.start[node], slopes.start[node + 1]):
         x = float(row[slopes.feature[t]])
         if np.isfinite(x):
-            held = min(max(x, slopes.low[t]), slopes.high[t])
-            total += slopes.coefficient[t, k] * (held - slopes.centre[t, k])
+            clipped = min(max(x, slopes.low[t]), slopes.high[t])
+            total += slopes.coefficient[t, k] * (clipped - slopes.centre[t, k])
     return total

@@ -118,9 +118,9 @@ def comparable(boxes: dict[int, Box], directions, is_categorical) -> list[tuple[
     """Return all (lower, upper) of leaves."""
     pairs = []
     for a, b in combinations(boxes, 2):
-        found = order(boxes[a], boxes[b], directions, is_categorical)
-        if found:
-            pairs.append((a, b) if found > 0 else (b, a))
+        direction = order(boxes[a], boxes[b], directions, is_categorical)
+        if direction:
+            pairs.append((a, b) if direction > 0 else (b, a))
     return pairs
 
 
@@ -140,18 +140,18 @@ def best_values(target, weights, pairs) -> np.ndarray:
     the largest of least mean has this mean as value; then the same without it.
     """
     n = len(target)
-    held = np.arange(1 << n)[:, None] >> np.arange(n) & 1 == 1
+    subsets = np.arange(1 << n)[:, None] >> np.arange(n) & 1 == 1
     for lower, upper in pairs:
-        held = held[held[:, lower] | ~held[:, upper]]
+        subsets = subsets[subsets[:, lower] | ~subsets[:, upper]]
     value, done = np.empty(n), np.zeros(n, bool)
     while not done.all():
-        held = held[(held >= done).all(axis=1) & (held != done).any(axis=1)]
-        new = (held & ~done).astype(float)
+        subsets = subsets[(subsets >= done).all(axis=1) & (subsets != done).any(axis=1)]
+        new = (subsets & ~done).astype(float)
         mean = (new @ (weights * target)) / (new @ weights)
         least = np.flatnonzero(mean <= mean.min() + 1e-12 * np.abs(target).max())
         chosen = least[new[least].sum(axis=1).argmax()]
-        value[held[chosen] & ~done] = mean[chosen]
-        done = held[chosen]
+        value[subsets[chosen] & ~done] = mean[chosen]
+        done = subsets[chosen]
     return value
 
 
@@ -174,7 +174,7 @@ class Tried:
     magnitude: float
 
     @property
-    def merit(self) -> float:
+    def weighted_gain(self) -> float:
         return self.importance * self.gain
 
 
@@ -282,12 +282,12 @@ class Growth:
             if may_follow(f, leaf.path, params)
             for candidate in self.candidates(node, f)
         ]
-        return max((t for t in tried if t is not None), key=lambda t: t.merit, default=None)
+        return max((t for t in tried if t is not None), key=lambda t: t.weighted_gain, default=None)
 
-    def sure_merit(self, node: int) -> float:
+    def certain_gain(self, node: int) -> float:
         """Return what a leaf can surely gain."""
         best = self.best(node)
-        return 0.0 if best is None else best.merit - self.slack(best)
+        return 0.0 if best is None else best.weighted_gain - self.slack(best)
 
     def slack(self, tried: Tried) -> float:
         return self.rtol * tried.importance * tried.magnitude
@@ -343,21 +343,21 @@ def assert_best_growth(
         assert_next(growth, node, chosen)
         growth.split(node, cut, int(tree.left[node]), int(tree.right[node]))
     if params.max_leaves == 0 or len(growth.leaves) < params.max_leaves:
-        assert all(growth.sure_merit(node) <= 0 for node in growth.leaves), "could grow on"
+        assert all(growth.certain_gain(node) <= 0 for node in growth.leaves), "could grow on"
     assert_best_values(tree, growth)
 
 
 def assert_next(growth: Growth, node: int, chosen: Tried) -> None:
-    """Hold the choice of a leaf to the policy, and that of its split to the largest merit."""
+    """Check that the leaf follows the policy, and that its split has the largest weighted gain."""
     for other, leaf in growth.leaves.items():
         before = (leaf.depth, other) < (growth.leaves[node].depth, node)
         if other == node or growth.params.grow_policy == "leafwise":
-            most = chosen.merit + growth.slack(chosen)
-            assert growth.sure_merit(other) <= most, (
+            most = chosen.weighted_gain + growth.slack(chosen)
+            assert growth.certain_gain(other) <= most, (
                 f"leaf {other} has {growth.best(other)}, but {node} was split by {chosen}"
             )
         elif before:
-            assert growth.sure_merit(other) <= 0, f"leaf {other} should come before {node}"
+            assert growth.certain_gain(other) <= 0, f"leaf {other} should come before {node}"
 
 
 def assert_best_values(tree: Any, growth: Growth) -> None:

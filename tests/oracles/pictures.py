@@ -12,7 +12,7 @@ TOUCH = 1.5
 def texts_of(figure):
     """Return all texts that are drawn; of tick labels, those within the limits of their axis."""
     figure.canvas.draw()
-    of_ticks, drawn = set(), []
+    of_ticks, texts = set(), []
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             every = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
@@ -22,10 +22,10 @@ def texts_of(figure):
                 slack = 1e-9 * (high - low)
                 for tick in every:
                     if low - slack <= tick.get_loc() <= high + slack and tick.get_visible():
-                        drawn += [tick.label1, tick.label2]
+                        texts += [tick.label1, tick.label2]
     hidden = {id(t) for ax in figure.axes if not ax.axison for t in _labels(ax)}
-    drawn += [t for t in figure.findobj(Text) if id(t) not in of_ticks | hidden]
-    return [t for t in drawn if t.get_visible() and t.get_text().strip()]
+    texts += [t for t in figure.findobj(Text) if id(t) not in of_ticks | hidden]
+    return [t for t in texts if t.get_visible() and t.get_text().strip()]
 
 
 def _labels(ax):

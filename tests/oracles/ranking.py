@@ -16,12 +16,12 @@ def dcg(gains, k=None):
 
 def average_precision(relevant):
     """Return the average precision of a ranking of 0 and 1."""
-    found, total = 0, 0.0
+    n_relevant, total = 0, 0.0
     for rank, is_relevant in enumerate(relevant):
         if is_relevant:
-            found += 1
-            total += found / (rank + 1)
-    return total / max(1, found)
+            n_relevant += 1
+            total += n_relevant / (rank + 1)
+    return total / max(1, n_relevant)
 
 
 def swapped(values, i, j):

@@ -5,10 +5,10 @@ import numpy as np
 
 def cox_loss(bounds, scores, weights, ties):
     """Return the negative log of Cox's partial likelihood, event by event."""
-    time, seen = bounds[:, 0], bounds[:, 0] == bounds[:, 1]
+    time, observed = bounds[:, 0], bounds[:, 0] == bounds[:, 1]
     risk, total = weights * np.exp(scores), 0.0
-    for t in np.unique(time[seen]):
-        ending = np.flatnonzero(seen & (time == t))
+    for t in np.unique(time[observed]):
+        ending = np.flatnonzero(observed & (time == t))
         at_risk = risk[time >= t].sum()
         mean_weight = weights[ending].mean()
         for place, row in enumerate(ending):

@@ -58,7 +58,7 @@ def candidates(columns: Columns, f: int, codes, g, h, params: GrowthParams) -> l
     if columns.is_categorical[f]:
         return categorical_candidates(present, codes, g, h, params)
     has_missing = bool((codes == MISSING).any())
-    found = []
+    splits = []
     for i, code in enumerate(present):
         last = i + 1 == len(present)
         if last and not has_missing:
@@ -66,11 +66,11 @@ def candidates(columns: Columns, f: int, codes, g, h, params: GrowthParams) -> l
         fields = {"code": columns.split_code(f, code, None if last else present[i + 1])}
         rows_left = int(np.isin(codes, present[: i + 1]).sum())
         follows_left = not has_missing and 2 * rows_left >= len(codes)
-        found.append(Candidate(present[: i + 1], fields | {"missing_left": follows_left}))
+        splits.append(Candidate(present[: i + 1], fields | {"missing_left": follows_left}))
         if has_missing and not last:
             left = [*present[: i + 1], MISSING]
-            found.append(Candidate(left, fields | {"missing_left": True}))
-    return found
+            splits.append(Candidate(left, fields | {"missing_left": True}))
+    return splits
 
 
 def categorical_candidates(present, codes, g, h, params: GrowthParams) -> list[Candidate]:
@@ -123,9 +123,9 @@ def best_split(
             left = tuple(sum(by_code[c] for c in tried.left) for by_code in (G, H, n))
             direction = direction_of(columns, f, tried.fields, params)
             node = (g.sum(axis=0), h.sum(axis=0), len(rows))
-            found = judged(tried, f, left, node, params, direction)
-            if found is not None and (best is None or found.merit > best.merit):
-                best = found
+            split = judged(tried, f, left, node, params, direction)
+            if split is not None and (best is None or split.weighted_gain > best.weighted_gain):
+                best = split
     return best
 
 

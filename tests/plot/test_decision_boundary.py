@@ -522,17 +522,17 @@ def test_labels_that_matplotlib_would_leave_out_are_in_the_legend():
 
 
 @pytest.mark.parametrize(
-    ("X", "words"),
+    ("X", "message"),
     [
         (np.ones((4, 3)), "X has 3 columns"),
         (np.ones((4, 1)), "X has 1 columns"),
-        (pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]}), "column 'b' holds strings"),
-        (np.full((4, 2), np.nan), "column 0 has no values"),
+        (pd.DataFrame({"a": [1.0, 2.0], "b": ["u", "v"]}), "column 'b' is categorical"),
+        (np.full((4, 2), np.nan), "column 0 has only missing values"),
         (np.array([[1.0, np.inf], [0.0, 0.0]]), "infinity"),
     ],
 )
-def test_tables_that_are_no_plane_are_refused(X, words):
-    with pytest.raises(DataError, match=words):
+def test_tables_that_are_no_plane_are_refused(X, message):
+    with pytest.raises(DataError, match=message):
         draw(SVC().fit(MOONS, MOON), X)
 
 
@@ -543,11 +543,11 @@ def test_an_estimator_of_more_columns_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("y", "words"),
+    ("y", "message"),
     [(MOON[:-1], "y has 79 values, but X has 80 rows"), (MOON + 1, "y holds 2")],
 )
-def test_classes_that_do_not_fit_are_refused(y, words):
-    with pytest.raises(DataError, match=words):
+def test_classes_that_do_not_fit_are_refused(y, message):
+    with pytest.raises(DataError, match=message):
         draw(SVC().fit(MOONS, MOON), MOONS, y)
 
 
@@ -573,7 +573,7 @@ def test_several_outputs_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"ax": "here"}, "ax is a str"),
         ({"ax": np.array([None])}, "ax is a ndarray"),
@@ -591,8 +591,8 @@ def test_several_outputs_are_refused():
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_options_that_are_not_allowed_are_refused(options, words):
-    with pytest.raises(ParameterError, match=words):
+def test_options_that_are_not_allowed_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
         draw(SVC().fit(MOONS, MOON), MOONS, **options)
 
 

@@ -188,7 +188,7 @@ def test_what_cannot_be_drawn_is_refused():
     result = hr.explain.partial_dependence(REGRESSOR, X, LONG)
     with pytest.raises(hr.ParameterError, match="values: dict is not allowed"):
         draw({})
-    with pytest.raises(hr.ParameterError, match="values is an empty list"):
+    with pytest.raises(hr.ParameterError, match="values is empty"):
         draw([])
     with pytest.raises(hr.ParameterError, match="output='b' is not allowed"):
         draw(result, output="b")
@@ -196,7 +196,9 @@ def test_what_cannot_be_drawn_is_refused():
         draw_of(REGRESSOR, X, LONG, kind="ice")
     with pytest.raises(hr.DataError, match="nothing to draw"):
         draw(dataclasses.replace(result, average=None))
-    with pytest.raises(hr.DataError, match=r"shape \(3, 1\), but its grid and outputs \(50, 1\)"):
+    with pytest.raises(
+        hr.DataError, match=r"shape \(3, 1\), but its grid and outputs have \(50, 1\)"
+    ):
         draw(dataclasses.replace(result, average=np.zeros((3, 1))))
     free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(hr.ParameterError, match="cannot be divided"):

@@ -108,30 +108,30 @@ def test_boosting_without_a_bound_has_its_error_alone():
     model = hr.AdaBoostClassifier(n_estimators=8, algorithm="gentle").fit(X, Y)
     display = LearningCurveDisplay.from_estimator(model, X, Y)
     errors = [np.mean(predicted != Y) for predicted in model.staged_predict(X)]
-    np.testing.assert_allclose(display.curves["rows given"].values, errors)
+    np.testing.assert_allclose(display.curves["X and y"].values, errors)
     with pytest.raises(ParameterError, match="X and y are needed"):
         LearningCurveDisplay.from_estimator(model)
     regressor = hr.AdaBoostRegressor(n_estimators=5).fit(Z, T)
     display = LearningCurveDisplay.from_estimator(regressor, Z, T)
-    assert display.curves["rows given"].values[-1] == pytest.approx(regressor.score(Z, T))
+    assert display.curves["X and y"].values[-1] == pytest.approx(regressor.score(Z, T))
 
 
 def test_stagewise_models_show_the_loss_of_training_rows():
     model = hr.StagewiseRegressor(SklearnTree(max_depth=2), n_estimators=6).fit(Z, T)
     display = LearningCurveDisplay.from_estimator(model)
-    np.testing.assert_array_equal(display.curves["training rows"].values, model.train_score_)
+    np.testing.assert_array_equal(display.curves["training set"].values, model.train_score_)
 
 
 def test_models_without_a_curve_are_refused():
     draw = LearningCurveDisplay.from_estimator
-    with pytest.raises(ParameterError, match="measured nothing"):
+    with pytest.raises(ParameterError, match="has no metrics from its fit"):
         draw(hr.GradientBoostingRegressor(n_estimators=2).fit(Z, T))
     with pytest.raises(NotFittedError):
         draw(hr.GradientBoostingRegressor())
     with pytest.raises(ParameterError, match="SVC is not allowed"):
         draw(hr.SVC().fit(X, Y))
     forest = hr.RandomForestClassifier(n_estimators=2, bootstrap=False).fit(X, Y)
-    with pytest.raises(ParameterError, match="none is out of bag"):
+    with pytest.raises(ParameterError, match="no out-of-bag rows"):
         draw(forest, X, Y)
     forest = hr.RandomForestClassifier(n_estimators=2).fit(X, Y)
     with pytest.raises(ParameterError, match="X and y are needed"):
@@ -169,7 +169,7 @@ def test_other_libraries_models_have_importances_too():
     model = SklearnForest(5, random_state=0).fit(X, Y)
     display = ImportanceDisplay.from_estimator(model)
     np.testing.assert_array_equal(display.values, model.feature_importances_)
-    with pytest.raises(ParameterError, match="does not tell kind='split'"):
+    with pytest.raises(ParameterError, match="has no such importances"):
         ImportanceDisplay.from_estimator(model, kind="split")
 
 
@@ -227,7 +227,7 @@ def test_bad_residuals_are_refused():
         ResidualDisplay.from_predictions(T, T, panel="violin")
     with pytest.raises(DataError, match="y has 2 values"):
         ResidualDisplay.from_predictions([1.0, 2.0], [1.0])
-    with pytest.raises(ParameterError, match="is no regressor"):
+    with pytest.raises(ParameterError, match="is not a regressor"):
         ResidualDisplay.from_estimator(hr.DecisionTreeClassifier().fit(X, Y), X, Y)
     several = hr.DecisionTreeRegressor().fit(Z, np.column_stack([T, T]))
     with pytest.raises(ParameterError, match="several outputs"):

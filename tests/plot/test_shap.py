@@ -21,7 +21,7 @@ from hedgerow.plot import (
     ShapWaterfallDisplay,
 )
 from hedgerow.plot import _shap as module
-from hedgerow.plot._swarm import swarm
+from hedgerow.plot._shap_data import swarm
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")
@@ -192,8 +192,8 @@ def test_one_output_of_several_is_taken(output):
 @pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: display.__name__)
 def test_nothing_overlaps(display):
     for n_rows, unit in ((3, ""), (400, "log-odds of >50K")):
-        drawn = display.from_values(fake(n_rows, unit=unit))
-        assert_no_overlap(drawn.figure_)
+        plotted = display.from_values(fake(n_rows, unit=unit))
+        assert_no_overlap(plotted.figure_)
         _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
         assert display.from_values(fake(n_rows), ax=ax).ax_ is ax
         assert_no_overlap(ax.figure)
@@ -210,8 +210,8 @@ def test_the_smallest_tables_can_be_read():
 @pytest.mark.parametrize("feature", ["income", "age", "town", "nothing"])
 @pytest.mark.parametrize("color", [None, "age", "town"])
 def test_dependence_can_be_read(feature, color):
-    drawn = ShapDependenceDisplay.from_values(fake(), feature, color=color)
-    assert_no_overlap(drawn.figure_)
+    plotted = ShapDependenceDisplay.from_values(fake(), feature, color=color)
+    assert_no_overlap(plotted.figure_)
 
 
 def test_many_features_with_long_names_can_be_read():
@@ -263,7 +263,7 @@ def test_bad_input_is_refused_by_name():
         ShapBeeswarmDisplay.from_values(fake(), top=0)
     short = fake()
     short.data = short.data[:5]
-    with pytest.raises(DataError, match="data have the shape"):
+    with pytest.raises(DataError, match="data has the shape"):
         ShapBarDisplay.from_values(short)
 
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier as SklearnTree
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import TreeDisplay
-from hedgerow.plot._tidy_tree import centres
+from hedgerow.plot._tree_contents import tidy_positions
 from oracles.pictures import assert_no_overlap, texts_of
 
 mpl.use("Agg")
@@ -61,7 +61,7 @@ def shapes(draw):
 @settings(max_examples=60, deadline=None)
 def test_nodes_of_a_level_never_overlap_and_parents_are_above_the_middle(shape):
     children, depth, widths = shape
-    x = centres(children, widths, 5.0)
+    x = tidy_positions(children, widths, 5.0)
     for level in set(depth):
         nodes = [i for i, d in enumerate(depth) if d == level]
         nodes.sort(key=lambda i: x[i])
@@ -76,7 +76,7 @@ def test_nodes_of_a_level_never_overlap_and_parents_are_above_the_middle(shape):
 def test_a_subtree_moves_below_a_shallow_neighbour():
     # The deep left subtree is wider than its parent's level, and may reach below the right leaf.
     children = [(1, 2), (3, 4), None, None, None]
-    x = centres(children, np.array([10.0, 10.0, 10.0, 10.0, 10.0]), 2.0)
+    x = tidy_positions(children, np.array([10.0, 10.0, 10.0, 10.0, 10.0]), 2.0)
     np.testing.assert_allclose(np.diff(x[[3, 4]]), 12.0)
     np.testing.assert_allclose(x[2] - x[1], 12.0)
 
@@ -186,9 +186,9 @@ def test_stubs_tell_how_many_leaves_are_left_out():
     model = hr.DecisionTreeRegressor(max_depth=6).fit(DIABETES.data, DIABETES.target)
     display = draw(model, max_depth=2)
     stubs = [node for node in display.nodes if node.kind == "stub"]
-    left_out = sum(int(node.lines[0].split()[1]) for node in stubs)
-    shown = sum(node.kind == "leaf" for node in display.nodes)
-    assert shown + left_out == model.get_n_leaves()
+    n_omitted = sum(int(node.lines[0].split()[1]) for node in stubs)
+    n_visible = sum(node.kind == "leaf" for node in display.nodes)
+    assert n_visible + n_omitted == model.get_n_leaves()
     assert max(node.depth for node in display.nodes) == 2
 
 
@@ -292,5 +292,5 @@ def test_bad_input_is_refused_by_name():
     with pytest.raises(NotFittedError):
         draw(hr.DecisionTreeClassifier())
     own = hr.AdaBoostClassifier(SklearnTree(max_depth=1), n_estimators=2).fit(IRIS.data, SPECIES)
-    with pytest.raises(ParameterError, match="estimators of their own"):
+    with pytest.raises(ParameterError, match="separate estimators"):
         draw(own)

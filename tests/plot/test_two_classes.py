@@ -192,7 +192,7 @@ def test_curves_can_be_read(draw):
 def test_the_cost_is_said():
     display = RocDisplay.from_estimator(MODEL, X, Y, **COSTS)
     words = [text.get_text() for text in texts_of(display.figure_)]
-    assert any(w.startswith("cheapest: threshold") and w.endswith("per row") for w in words)
+    assert any(w.startswith("least cost: threshold") and w.endswith("per row") for w in words)
 
 
 def test_a_reliability_diagram_can_be_read_and_has_its_histogram_below():

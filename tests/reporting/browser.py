@@ -67,11 +67,11 @@ class Browser:
 
     def _find_page(self) -> str | None:
         known = Path(self._profile.name) / "DevToolsActivePort"
-        said = known.read_text().split() if known.exists() else []
-        if len(said) < 2:  # the port, then a path: all of it is written
+        lines = known.read_text().split() if known.exists() else []
+        if len(lines) < 2:  # the port, then a path: all of it is written
             return None
         try:
-            with urlopen(f"http://127.0.0.1:{said[0]}/json/list", timeout=PATIENCE) as answer:
+            with urlopen(f"http://127.0.0.1:{lines[0]}/json/list", timeout=PATIENCE) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
         except OSError:
             return None
@@ -93,8 +93,8 @@ class Browser:
         params = message.get("params", {})
         if message.get("method") == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
-            said = details.get("exception", {}).get("description", details["text"])
-            self.errors.append(said)
+            lines = details.get("exception", {}).get("description", details["text"])
+            self.errors.append(lines)
         elif message.get("method") == "Runtime.consoleAPICalled":
             if params["type"] in ("error", "warning", "assert"):
                 self.errors.append(" ".join(str(a.get("value", a)) for a in params["args"]))

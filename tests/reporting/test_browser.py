@@ -100,7 +100,7 @@ def test_the_what_if_says_what_predict_says(opened: tuple[Any, Browser]) -> None
         });
         return JSON.parse(document.getElementById("prediction").dataset.prediction);
       }))(ROWS)"""
-    found = np.array(browser.ask(script.replace("ROWS", json.dumps(typed))), np.float64)
+    actual = np.array(browser.ask(script.replace("ROWS", json.dumps(typed))), np.float64)
     frame = NEW.iloc[[0] * N_INPUTS].reset_index(drop=True)
     for j, field in enumerate(fields):
         values = [row[j] for row in rows]
@@ -112,8 +112,8 @@ def test_the_what_if_says_what_predict_says(opened: tuple[Any, Browser]) -> None
                 np.float32 if field["is_float32"] else np.float64
             )
     expected = model.predict_proba(frame) if hasattr(model, "classes_") else model.predict(frame)
-    assert np.array_equal(found, expected.reshape(found.shape))
-    assert len(np.unique(found[:, 0])) > N_INPUTS // 2  # the inputs do matter
+    assert np.array_equal(actual, expected.reshape(actual.shape))
+    assert len(np.unique(actual[:, 0])) > N_INPUTS // 2  # the inputs do matter
 
 
 def _drawn(field: dict[str, Any], draw: np.random.RandomState) -> Any:
@@ -131,14 +131,14 @@ def test_contributions_are_shap_values(opened: tuple[Any, Browser]) -> None:
     model, browser = opened
     browser.ask("document.getElementById('what-if-reset').click()")
     rows = [row["row"] for row in browser.ask("hedgerowWhatIf.whatIf.rows")]
-    found = browser.ask(
+    actual = browser.ask(
         "hedgerowWhatIf.whatIf.rows.map(({ values }) => {"
         " const { base, values: all } = hedgerowWhatIf.explain(values);"
         " return [base[0], ...all]; })"
     )
     expected = hr.explain.shap_values(model, NEW.iloc[rows])
-    assert np.abs(np.array(found)[:, 1:] - expected.values).max() < 1e-9
-    assert np.abs(np.array(found)[:, 0] - expected.base_values).max() < 1e-9
+    assert np.abs(np.array(actual)[:, 1:] - expected.values).max() < 1e-9
+    assert np.abs(np.array(actual)[:, 0] - expected.base_values).max() < 1e-9
 
 
 def test_a_change_is_told_with_its_contributions(opened: tuple[Any, Browser]) -> None:
@@ -190,9 +190,9 @@ def test_the_slider_counts_as_python_does(
     for k, threshold, cost_fp, cost_fn in ((1, 0.5, 1, 1), (1, 0.21, 2, 5), (0, 0.7, 1, 0)):
         choice = json.dumps([k, threshold, cost_fp, cost_fn])
         counts, precision, recall, cost = browser.ask(SET_THRESHOLD.replace("CHOICE", choice))
-        said, is_positive = p[:, k] >= threshold, truth == model.classes_[k]
-        tp, fp = (said & is_positive).sum(), (said & ~is_positive).sum()
-        fn, tn = (~said & is_positive).sum(), (~said & ~is_positive).sum()
+        predicted, is_positive = p[:, k] >= threshold, truth == model.classes_[k]
+        tp, fp = (predicted & is_positive).sum(), (predicted & ~is_positive).sum()
+        fn, tn = (~predicted & is_positive).sum(), (~predicted & ~is_positive).sum()
         assert counts == [tp, fn, fp, tn]
         assert precision == f"{100 * tp / (tp + fp):.1f}%"
         assert recall == f"{100 * tp / (tp + fn):.1f}%"
@@ -224,10 +224,10 @@ def test_contents_open_on_a_phone_and_close_after_a_choice(
 ) -> None:
     browser.resize(390, 800, phone=True)
     browser.open(reports["numbers"][1])
-    shown = "getComputedStyle(document.getElementById('contents')).display !== 'none'"
-    assert not browser.ask(shown)
+    is_visible = "getComputedStyle(document.getElementById('contents')).display !== 'none'"
+    assert not browser.ask(is_visible)
     browser.ask("document.getElementById('open-contents').click()")
-    assert browser.ask(shown)
+    assert browser.ask(is_visible)
     links = browser.ask(
         "Array.from(document.querySelectorAll('#contents a'),"
         " (link) => document.querySelector(link.getAttribute('href')) !== null)"
@@ -235,7 +235,7 @@ def test_contents_open_on_a_phone_and_close_after_a_choice(
     assert len(links) > 9
     assert all(links)
     browser.ask("document.querySelector('#contents a').click()")
-    assert not browser.ask(shown)
+    assert not browser.ask(is_visible)
 
 
 def test_a_slider_moves_the_number_and_the_prediction(opened: tuple[Any, Browser]) -> None:
@@ -257,7 +257,7 @@ def test_a_slider_moves_the_number_and_the_prediction(opened: tuple[Any, Browser
 def test_a_row_to_start_from_fills_the_fields(opened: tuple[Any, Browser]) -> None:
     model, browser = opened
     for place in (1, 3):
-        row, said = browser.ask(
+        row, predicted = browser.ask(
             f"(() => {{ const s = document.getElementById('start'); s.value = {place};"
             " s.dispatchEvent(new Event('change'));"
             " return [Number(s.selectedOptions[0].textContent),"
@@ -265,7 +265,7 @@ def test_a_row_to_start_from_fills_the_fields(opened: tuple[Any, Browser]) -> No
         )
         one = NEW.iloc[[row]]
         expected = model.predict_proba(one)[0] if hasattr(model, "classes_") else model.predict(one)
-        assert said == expected.tolist()
+        assert predicted == expected.tolist()
 
 
 def test_the_tree_is_browsed_by_keyboard(opened: tuple[Any, Browser]) -> None:

@@ -58,9 +58,9 @@ def _without_library(page: str) -> str:
 
 
 def test_data_in_the_page_is_the_summarys(page: str, summary: dict[str, Any]) -> None:
-    found = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])
+    match = re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    data = json.loads(match[1])
     assert data["what_if"] == summary["what_if"]
     assert data["trees"] == summary["trees"]
 
@@ -153,7 +153,7 @@ def test_a_page_says_how_large_it_is(page: str, summary: dict[str, Any]) -> None
     from hedgerow._reporting import rendering
 
     assert f"a single file of {len(page.encode()) / 1e6:.1f} MB and" in page
-    assert "most of it the trees" in rendering._size_words(" " * 4_000_000)
+    assert "most of it the trees" in rendering._size_text(" " * 4_000_000)
 
 
 def test_possible_leakage_is_said_at_the_top() -> None:

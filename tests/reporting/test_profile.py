@@ -39,14 +39,14 @@ def test_missing_and_distinct_values_are_counted() -> None:
     size = DRAW.normal(size=N)
     size[:30] = np.nan
     color = np.where(np.arange(N) < 50, None, LABELS)
-    found = profile_of(number("size", size), category("color", color))
-    assert [c["n_missing"] for c in found["columns"]] == [30, 50]
-    assert found["columns"][1]["missing"] == pytest.approx(50 / N)
-    assert [c["n_distinct"] for c in found["columns"]] == [N - 30, 3]
-    assert (found["n_missing"], found["n_with_missing"]) == (80, 2)
-    assert sum(bar["rows"] for bar in found["columns"][0]["histogram"]) == N - 30
+    profile = profile_of(number("size", size), category("color", color))
+    assert [c["n_missing"] for c in profile["columns"]] == [30, 50]
+    assert profile["columns"][1]["missing"] == pytest.approx(50 / N)
+    assert [c["n_distinct"] for c in profile["columns"]] == [N - 30, 3]
+    assert (profile["n_missing"], profile["n_with_missing"]) == (80, 2)
+    assert sum(bar["rows"] for bar in profile["columns"][0]["histogram"]) == N - 30
     most = pd.Series(LABELS[50:]).value_counts()
-    assert found["columns"][1]["labels"][0]["rows"] == most.iloc[0]
+    assert profile["columns"][1]["labels"][0]["rows"] == most.iloc[0]
 
 
 def test_identifiers_constant_and_mostly_missing_columns_are_noted() -> None:
@@ -54,7 +54,7 @@ def test_identifiers_constant_and_mostly_missing_columns_are_noted() -> None:
     mostly[:100] = DRAW.normal(size=100)
     nearly = np.zeros(N)
     nearly[0] = 1.0
-    found = profile_of(
+    profile = profile_of(
         number("measure", DRAW.normal(size=N)),  # all different, as measures are
         number("customer", DRAW.permutation(N) + 1000, "integer"),
         category("code", [f"id {i}" for i in range(N)]),
@@ -63,7 +63,7 @@ def test_identifiers_constant_and_mostly_missing_columns_are_noted() -> None:
         number("nothing", np.full(N, np.nan)),
         number("mostly", mostly),
     )
-    notes = notes_of(found)
+    notes = notes_of(profile)
     assert notes["Possible identifiers"] == ["customer", "code"]
     assert notes["Constant features"] == ["one"]
     assert notes["Nearly constant features"] == ["nearly"]
@@ -77,8 +77,8 @@ def test_duplicate_rows_are_counted_with_missing_values_and_zeros() -> None:
     color[:4] = [None, None, "a", "a"]
     y = DRAW.normal(size=N)
     y[1] = y[0]
-    found = profile_of(number("size", size), category("color", color), y=y)["duplicates"]
-    assert found == {"n_rows": 2, "n_conflicting": 1, "most": 2}
+    profile = profile_of(number("size", size), category("color", color), y=y)["duplicates"]
+    assert profile == {"n_rows": 2, "n_conflicting": 1, "most": 2}
     assert "Duplicate rows" not in notes_of(profile_of(number("size", DRAW.normal(size=N))))
 
 
@@ -88,7 +88,7 @@ def test_correlations_are_of_the_right_kind() -> None:
     near[:20] = np.nan
     shade = np.where(LABELS == "a", "dark", "light")
     by_label = (LABELS == "a") * 3.0 + DRAW.normal(size=N)
-    found = profile_of(
+    profile = profile_of(
         number("size", size),
         number("near", near),
         category("label", LABELS),
@@ -97,7 +97,7 @@ def test_correlations_are_of_the_right_kind() -> None:
         category("noise", DRAW.choice([f"n{i}" for i in range(40)], N)),
         y=-(size**3),
     )["associations"]
-    pairs = {(p["first"], p["second"]): p for p in found["pairs"]}
+    pairs = {(p["first"], p["second"]): p for p in profile["pairs"]}
     known = slice(20, None)
     expected = spearmanr(size[known], near[known]).statistic
     assert pairs["size", "near"]["value"] == pytest.approx(expected, abs=0.01)
@@ -108,8 +108,8 @@ def test_correlations_are_of_the_right_kind() -> None:
     assert pairs["label", "by label"]["measure"] == "correlation ratio η"
     # Forty categories of noise would look like an association if it were not corrected for.
     assert not any("noise" in names for names in pairs)
-    assert found["target"][0]["name"] == "size"
-    assert found["target"][0]["value"] == pytest.approx(-1.0)
+    assert profile["target"][0]["name"] == "size"
+    assert profile["target"][0]["value"] == pytest.approx(-1.0)
 
 
 def test_a_column_that_gives_the_target_away_is_noted() -> None:
@@ -125,8 +125,8 @@ def test_a_column_that_gives_the_target_away_is_noted() -> None:
     notes = notes_of(data_profile(columns, [outcome], range(4)))
     assert sorted(notes["Possible target leakage"]) == ["copy", "status"]
     y = DRAW.lognormal(size=N)
-    found = notes_of(profile_of(number("log", np.log(y)), number("size", y + 3.0), y=y))
-    assert found["Possible target leakage"] == ["log", "size"]
+    profile = notes_of(profile_of(number("log", np.log(y)), number("size", y + 3.0), y=y))
+    assert profile["Possible target leakage"] == ["log", "size"]
     assert "Possible target leakage" not in notes_of(
         profile_of(number("near", y + 0.5 * DRAW.normal(size=N)), y=y)
     )
@@ -141,6 +141,6 @@ def test_rare_classes_are_noted() -> None:
 
 def test_few_rows_have_a_profile_without_correlations() -> None:
     y = np.zeros(3)
-    found = data_profile([number("size", [1.0, 2.0, np.nan])], [NumberOutcome("", y, y)], [0])
-    assert "absent" in found["associations"]
-    assert found["notes"] == []
+    profile = data_profile([number("size", [1.0, 2.0, np.nan])], [NumberOutcome("", y, y)], [0])
+    assert "absent" in profile["associations"]
+    assert profile["notes"] == []

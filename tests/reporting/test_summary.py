@@ -43,26 +43,26 @@ def figures(summary: dict[str, Any], k: int = 0) -> dict[str, float]:
 def test_metrics_of_two_classes_are_scikit_learns(weighted: bool) -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     w = np.random.RandomState(0).uniform(0.5, 2.0, len(NEW)) if weighted else None
-    found = figures(summary_of(model, NEW, NEW_TWO, sample_weight=w))
-    p, said = model.predict_proba(NEW)[:, 1], model.predict(NEW)
+    actual = figures(summary_of(model, NEW, NEW_TWO, sample_weight=w))
+    p, predicted = model.predict_proba(NEW)[:, 1], model.predict(NEW)
     expected = {
         "ROC AUC": sk.roc_auc_score(NEW_TWO == "yes", p, sample_weight=w),
         "average precision": sk.average_precision_score(NEW_TWO == "yes", p, sample_weight=w),
         "log loss": sk.log_loss(NEW_TWO == "yes", p, sample_weight=w),
         "Brier score": sk.brier_score_loss(NEW_TWO == "yes", p, sample_weight=w),
-        "accuracy": sk.accuracy_score(NEW_TWO, said, sample_weight=w),
-        "balanced accuracy": sk.balanced_accuracy_score(NEW_TWO, said, sample_weight=w),
+        "accuracy": sk.accuracy_score(NEW_TWO, predicted, sample_weight=w),
+        "balanced accuracy": sk.balanced_accuracy_score(NEW_TWO, predicted, sample_weight=w),
     }
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert actual == pytest.approx(expected, rel=1e-12)
 
 
 def test_metrics_of_many_classes_are_scikit_learns() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, MANY)
     summary = summary_of(model, NEW, NEW_MANY)
-    found, p = figures(summary), model.predict_proba(NEW)
-    assert found["ROC AUC"] == pytest.approx(sk.roc_auc_score(NEW_MANY, p, multi_class="ovr"))
-    assert found["log loss"] == pytest.approx(sk.log_loss(NEW_MANY, p))
-    assert found["Brier score"] == pytest.approx(sk.brier_score_loss(NEW_MANY, p))
+    actual, p = figures(summary), model.predict_proba(NEW)
+    assert actual["ROC AUC"] == pytest.approx(sk.roc_auc_score(NEW_MANY, p, multi_class="ovr"))
+    assert actual["log loss"] == pytest.approx(sk.log_loss(NEW_MANY, p))
+    assert actual["Brier score"] == pytest.approx(sk.brier_score_loss(NEW_MANY, p))
     precision, recall, f1, rows = sk.precision_recall_fscore_support(NEW_MANY, model.predict(NEW))
     by_class = summary["outcomes"][0]["by_class"]
     assert [entry["precision"] for entry in by_class] == pytest.approx(precision.tolist())
@@ -77,33 +77,33 @@ def test_metrics_of_many_classes_are_scikit_learns() -> None:
 def test_metrics_of_numbers_are_scikit_learns(weighted: bool) -> None:
     model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
     w = np.random.RandomState(0).uniform(0.5, 2.0, len(NEW)) if weighted else None
-    found = figures(summary_of(model, NEW, NEW_NUMBER, sample_weight=w))
-    said = model.predict(NEW)
+    actual = figures(summary_of(model, NEW, NEW_NUMBER, sample_weight=w))
+    predicted = model.predict(NEW)
     expected = {
-        "R²": sk.r2_score(NEW_NUMBER, said, sample_weight=w),
-        "RMSE": sk.root_mean_squared_error(NEW_NUMBER, said, sample_weight=w),
-        "MAE": sk.mean_absolute_error(NEW_NUMBER, said, sample_weight=w),
+        "R²": sk.r2_score(NEW_NUMBER, predicted, sample_weight=w),
+        "RMSE": sk.root_mean_squared_error(NEW_NUMBER, predicted, sample_weight=w),
+        "MAE": sk.mean_absolute_error(NEW_NUMBER, predicted, sample_weight=w),
     }
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert actual == pytest.approx(expected, rel=1e-12)
 
 
 def test_metrics_of_quantiles() -> None:
     levels = [0.1, 0.5, 0.9]
     model = hr.GradientBoostingRegressor(loss="quantile", quantile=levels, **FEW).fit(X, NUMBER)
-    found = figures(summary_of(model, NEW, NEW_NUMBER))
-    said = model.predict(NEW)
-    pinball = [sk.mean_pinball_loss(NEW_NUMBER, said[:, k], alpha=levels[k]) for k in range(3)]
-    assert found["pinball loss"] == pytest.approx(np.mean(pinball))
-    within = (said[:, 0] <= NEW_NUMBER) & (said[:, 2] >= NEW_NUMBER)
-    assert found["coverage of quantiles 0.1 to 0.9"] == pytest.approx(within.mean())
+    actual = figures(summary_of(model, NEW, NEW_NUMBER))
+    predicted = model.predict(NEW)
+    pinball = [sk.mean_pinball_loss(NEW_NUMBER, predicted[:, k], alpha=levels[k]) for k in range(3)]
+    assert actual["pinball loss"] == pytest.approx(np.mean(pinball))
+    within = (predicted[:, 0] <= NEW_NUMBER) & (predicted[:, 2] >= NEW_NUMBER)
+    assert actual["coverage of quantiles 0.1 to 0.9"] == pytest.approx(within.mean())
 
 
 def test_metrics_of_rankings_and_times_are_the_models_own_scores() -> None:
     qid, new_qid = np.arange(len(X)) // 20, np.arange(len(NEW)) // 15
     ranker = hr.GradientBoostingRanker(**FEW).fit(X, MANY, qid=qid)
-    found = figures(summary_of(ranker, NEW, NEW_MANY, qid=new_qid))
-    assert found["NDCG"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid))
-    assert found["NDCG@3"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid, k=3))
+    actual = figures(summary_of(ranker, NEW, NEW_MANY, qid=new_qid))
+    assert actual["NDCG"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid))
+    assert actual["NDCG@3"] == pytest.approx(ranker.score(NEW, NEW_MANY, qid=new_qid, k=3))
     times, new_times = np.exp(NUMBER / 4.0), np.exp(NEW_NUMBER / 4.0)
     for loss in ("cox", "aft"):
         model = hr.GradientBoostingSurvival(loss=loss, **FEW).fit(X, times)
@@ -149,17 +149,17 @@ def test_the_most_wrong_rows_are_the_most_wrong() -> None:
     assert [entry["row"] for entry in under["rows"]] == np.argsort(errors)[:3].tolist()
     assert over["n_rows"] == (errors > 0).sum()
     for entry in over["rows"] + under["rows"]:
-        assert entry["said"] == pytest.approx(model.predict(NEW)[entry["row"]])
+        assert entry["predicted"] == pytest.approx(model.predict(NEW)[entry["row"]])
         assert entry["error"] == pytest.approx(errors[entry["row"]])
 
 
 def test_mistakes_of_two_classes_are_of_both_kinds() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     positives, negatives = summary_of(model, NEW, NEW_TWO)["mistakes"]["kinds"]
-    p, said = model.predict_proba(NEW)[:, 1], model.predict(NEW)
+    p, predicted = model.predict_proba(NEW)[:, 1], model.predict(NEW)
     for kind, wrong, order in (
-        (positives, (said == "yes") & (NEW_TWO == "no"), -p),
-        (negatives, (said == "no") & (NEW_TWO == "yes"), p),
+        (positives, (predicted == "yes") & (NEW_TWO == "no"), -p),
+        (negatives, (predicted == "no") & (NEW_TWO == "yes"), p),
     ):
         expected = sorted(np.flatnonzero(wrong), key=lambda row: order[row])[:3]
         assert [entry["row"] for entry in kind["rows"]] == expected
@@ -191,10 +191,10 @@ def test_a_conformal_model_is_judged_by_its_calibrated_intervals(quantile: Any) 
     summary = summary_of(model, NEW, NEW_NUMBER)
     ends = model.predict_interval(NEW, coverage)
     within = (ends[:, 0] <= NEW_NUMBER) & (ends[:, 1] >= NEW_NUMBER)
-    found, nominal = figures(summary), f"{100 * coverage:g}%"
-    assert found[f"coverage of the {nominal} intervals"] == pytest.approx(within.mean())
+    actual, nominal = figures(summary), f"{100 * coverage:g}%"
+    assert actual[f"coverage of the {nominal} intervals"] == pytest.approx(within.mean())
     width = (ends[:, 1] - ends[:, 0]).mean()
-    assert found[f"mean width of the {nominal} intervals"] == pytest.approx(width)
+    assert actual[f"mean width of the {nominal} intervals"] == pytest.approx(width)
     assert f"{100 * within.mean():.1f}%" in summary["verdict"]
     points = summary["outcomes"][0]["curves"]["intervals"]
     assert {point["x"]: point["y"] for point in points}[coverage] == pytest.approx(within.mean())
@@ -295,9 +295,9 @@ def _assert_reasons_are_sentences(summary: dict[str, Any]) -> None:
 def test_a_one_class_machine_is_judged_by_inside_and_outside() -> None:
     model = hr.OneClassSVM(nu=0.2).fit(FILLED)
     inside = np.where(np.abs(NEW_FILLED["size"]) < 1.0, 1, -1)
-    found = figures(summary_of(model, NEW_FILLED, inside))
+    actual = figures(summary_of(model, NEW_FILLED, inside))
     expected = sk.roc_auc_score(inside, model.decision_function(NEW_FILLED))
-    assert found["ROC AUC"] == pytest.approx(expected)
+    assert actual["ROC AUC"] == pytest.approx(expected)
 
 
 def test_several_targets_are_judged_one_by_one() -> None:
@@ -344,7 +344,7 @@ def test_a_report_needs_something_to_judge() -> None:
         summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), OPTIONS)
     with pytest.raises(DataError, match="y"):
         summarise(model, NEW, NEW_TWO[:-1], OPTIONS)
-    with pytest.raises(ParameterError, match="predicts nothing"):
+    with pytest.raises(ParameterError, match="NearestNeighbors is not supported"):
         summarise(hr.NearestNeighbors().fit(FILLED), NEW_FILLED, NEW_NUMBER, OPTIONS)
     with pytest.raises(ParameterError, match="qid"):
         summarise(model, NEW, NEW_TWO, OPTIONS, qid=np.zeros(len(NEW)))
@@ -363,8 +363,8 @@ def test_importances_by_shuffling_and_effects_are_those_of_explain() -> None:
     assert curve["name"] == X.columns[shuffled.mean.argmax()]
     expected = hr.explain.partial_dependence(model, NEW, curve["name"], grid_resolution=40)
     known = ~np.isnan(expected.grid[0]) if not curve["is_category"] else slice(None)
-    found = [point["y"] for point in curve["points"]]
-    assert sorted(found) == pytest.approx(sorted(expected.average[known, 0].tolist()))
+    actual = [point["y"] for point in curve["points"]]
+    assert sorted(actual) == pytest.approx(sorted(expected.average[known, 0].tolist()))
 
 
 def test_partial_dependence_has_the_distribution_of_the_feature() -> None:
@@ -449,8 +449,8 @@ def test_a_mistake_without_a_waterfall_tells_the_row() -> None:
     entry = summary_of(model, NEW_FILLED, NEW_NUMBER)["mistakes"]["kinds"][0]["rows"][0]
     row = NEW_FILLED.iloc[entry["row"]]
     assert entry["waterfall"] is None
-    found = {one["name"]: one["value"].replace("−", "-") for one in entry["values"]}
-    assert found == {name: f"{row[name]:.6g}" for name in NUMBERS}
+    actual = {one["name"]: one["value"].replace("−", "-") for one in entry["values"]}
+    assert actual == {name: f"{row[name]:.6g}" for name in NUMBERS}
 
 
 def test_one_row_has_a_report_without_a_warning() -> None:

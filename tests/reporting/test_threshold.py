@@ -21,7 +21,7 @@ def outcome_of(p: np.ndarray, index: np.ndarray) -> ClassOutcome:
     return ClassOutcome("", ("no", "yes"), index, (p > 0.5).astype(np.intp), probabilities)
 
 
-def drawn(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def random_scores(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     draw = np.random.RandomState(seed)
     p = draw.beta(1.0, 4.0, n_rows)
     return p, (draw.rand(n_rows) < p).astype(np.intp)
@@ -42,28 +42,28 @@ def counted(payload: dict[str, Any], k: int, thresholds: Any) -> list[Any]:
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_counts_are_the_confusion_matrix(k: int) -> None:
-    p, index = drawn(600)
+    p, index = random_scores(600)
     p = np.round(p, 2)  # with ties, also at the thresholds
     outcome = outcome_of(p, index)
     score = outcome.probabilities[:, k]
     thresholds = [0.0, 0.07, 0.25, 0.31, 0.5, float(score.max()), 1.01]
-    found = counted(threshold_payload(outcome, None), k, thresholds)
-    for t, row in zip(thresholds, found, strict=True):
+    actual = counted(threshold_payload(outcome, None), k, thresholds)
+    for t, row in zip(thresholds, actual, strict=True):
         tn, fp, fn, tp = confusion_matrix(index == k, score >= t, labels=[False, True]).ravel()
         assert row == [tp, fp, fn, tn], t
 
 
 def test_weights_are_counted() -> None:
-    p, index = drawn(300)
+    p, index = random_scores(300)
     w = np.random.RandomState(3).uniform(0.5, 2.0, 300)
-    found = counted(threshold_payload(outcome_of(p, index), w), 1, [0.2])[0]
+    actual = counted(threshold_payload(outcome_of(p, index), w), 1, [0.2])[0]
     expected = confusion_matrix(index, p >= 0.2, sample_weight=w).ravel()[[3, 1, 2, 0]]
-    assert found == pytest.approx(expected.tolist())
+    assert actual == pytest.approx(expected.tolist())
 
 
 def test_of_very_many_scores_counts_are_exact_at_thresholds(monkeypatch: Any) -> None:
     monkeypatch.setattr(threshold_module, "MOST_THRESHOLDS", 400)
-    p, index = drawn(20_000)
+    p, index = random_scores(20_000)
     payload = threshold_payload(outcome_of(p, index), None)
     assert payload["n_thresholds"][1] < 3000 < payload["n_scores"][1]
     # Round numbers are among them, whatever the scores are.
@@ -74,7 +74,7 @@ def test_of_very_many_scores_counts_are_exact_at_thresholds(monkeypatch: Any) ->
 
 
 def test_the_least_cost_is_found() -> None:
-    p, index = drawn(500)
+    p, index = random_scores(500)
     payload = threshold_payload(outcome_of(p, index), None)
     code = """
       const counts = new Counts(input.payload.by_class[1], true);
@@ -84,8 +84,8 @@ def test_the_least_cost_is_found() -> None:
       });
     """
     costs = [[1, 1], [1, 10], [10, 1], [0, 1], [1, 0], [3, 2]]
-    found = in_node(code, payload=payload, costs=costs)
-    for (cost_fp, cost_fn), (t, cost) in zip(costs, found, strict=True):
+    actual = in_node(code, payload=payload, costs=costs)
+    for (cost_fp, cost_fn), (t, cost) in zip(costs, actual, strict=True):
         tried = [*np.unique(p), 2.0]
         expected = min(_cost(p, index, one, cost_fp, cost_fn) for one in tried)
         assert cost == pytest.approx(expected)
@@ -93,33 +93,33 @@ def test_the_least_cost_is_found() -> None:
 
 
 def _cost(p: np.ndarray, index: np.ndarray, t: float, cost_fp: float, cost_fn: float) -> float:
-    said = p >= t
-    return cost_fp * (said & (index == 0)).sum() + cost_fn * (~said & (index == 1)).sum()
+    predicted = p >= t
+    return cost_fp * (predicted & (index == 0)).sum() + cost_fn * (~predicted & (index == 1)).sum()
 
 
 def test_rates_are_their_definitions() -> None:
-    p, index = drawn(400)
+    p, index = random_scores(400)
     payload = threshold_payload(outcome_of(p, index), None)
     code = """
       const counts = new Counts(input.payload.by_class[1], true);
       return rates(counts.at(counts.placeOf(0.3)));
     """
-    found = in_node(code, payload=payload)
-    said = p >= 0.3
+    actual = in_node(code, payload=payload)
+    predicted = p >= 0.3
     false, true, at = roc_curve(index, p, drop_intermediate=False)
     place = np.flatnonzero(at >= 0.3)[-1]
-    assert found["recall"] == pytest.approx(true[place])
-    assert found["specificity"] == pytest.approx(1.0 - false[place])
-    assert found["precision"] == pytest.approx(index[said].mean())
-    assert found["lift"] == pytest.approx(index[said].mean() / index.mean())
-    assert found["flagged"] == pytest.approx(said.mean())
-    assert found["accuracy"] == pytest.approx((said == index).mean())
-    f1 = 2 * found["precision"] * found["recall"] / (found["precision"] + found["recall"])
-    assert found["f1"] == pytest.approx(f1)
+    assert actual["recall"] == pytest.approx(true[place])
+    assert actual["specificity"] == pytest.approx(1.0 - false[place])
+    assert actual["precision"] == pytest.approx(index[predicted].mean())
+    assert actual["lift"] == pytest.approx(index[predicted].mean() / index.mean())
+    assert actual["flagged"] == pytest.approx(predicted.mean())
+    assert actual["accuracy"] == pytest.approx((predicted == index).mean())
+    f1 = 2 * actual["precision"] * actual["recall"] / (actual["precision"] + actual["recall"])
+    assert actual["f1"] == pytest.approx(f1)
 
 
 def test_a_page_without_two_classes_and_scores_has_no_threshold() -> None:
-    p, index = drawn(50)
+    p, index = random_scores(50)
     outcome = outcome_of(p, index)
     assert threshold_payload(outcome_of(p, np.zeros(50, np.intp)), None) is None
     mute = ClassOutcome("", ("no", "yes"), index, outcome.predicted, None)

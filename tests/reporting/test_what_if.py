@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow import _native
 from hedgerow._reporting import forest_payload
 from hedgerow._reporting.columns import read_columns
-from hedgerow._reporting.forest_payload import NotShownError, shown_trees, trees_payload
+from hedgerow._reporting.forest_payload import OmittedError, page_trees, trees_payload
 from hedgerow._reporting.summary import plain
 from hedgerow._reporting.what_if import what_if_payload
 from reporting.tables import number_of, table
@@ -41,11 +41,11 @@ console.log(JSON.stringify(run(input)));
 SCRIPTS = ("math.js", "what_if.js", "contributions.js", "waterfall.js", "threshold.js")
 
 
-def in_node(code: str, **given: Any) -> Any:
+def in_node(code: str, **inputs: Any) -> Any:
     """Run code after the page's scripts and return what it returns."""
     folder = resources.files("hedgerow._reporting") / "page"
     scripts = "\n".join((folder / name).read_text() for name in SCRIPTS)
-    message = json.dumps({"scripts": scripts, "code": code, **given}, allow_nan=False)
+    message = json.dumps({"scripts": scripts, "code": code, **inputs}, allow_nan=False)
     ran = subprocess.run(
         [str(NODE), "-e", RUN], input=message, capture_output=True, text=True, check=True
     )
@@ -55,22 +55,22 @@ def in_node(code: str, **given: Any) -> Any:
 def predicted_by_the_page(model: Any, rows: Any = NEW) -> np.ndarray:
     """Return what the page would say of each row."""
     columns = read_columns(model, rows)
-    shown = shown_trees(model)
+    trees = page_trees(model)
     order = range(len(columns))
-    what_if = what_if_payload(model, shown, columns, order, range(len(columns[0].values)))
+    what_if = what_if_payload(model, trees, columns, order, range(len(columns[0].values)))
     code = """
       const trees = new Trees(input.trees);
       return input.what_if.rows.map((row) => predictRow(trees, input.what_if, row.values));
     """
-    return np.array(in_node(code, trees=trees_payload(shown), what_if=plain(what_if)), np.float64)
+    return np.array(in_node(code, trees=trees_payload(trees), what_if=plain(what_if)), np.float64)
 
 
 def contributions_by_the_page(model: Any, rows: Any = NEW) -> tuple[np.ndarray, np.ndarray]:
     """Return the Shapley values of each row, (rows, columns × outputs), and the base values."""
     columns = read_columns(model, rows)
-    shown = shown_trees(model)
+    trees = page_trees(model)
     what_if = what_if_payload(
-        model, shown, columns, range(len(columns)), range(len(columns[0].values))
+        model, trees, columns, range(len(columns)), range(len(columns[0].values))
     )
     code = """
       const trees = new Trees(input.trees);
@@ -82,8 +82,8 @@ def contributions_by_the_page(model: Any, rows: Any = NEW) -> tuple[np.ndarray, 
         return [Array.from(found.values), found.base];
       });
     """
-    found = in_node(code, trees=trees_payload(shown), what_if=plain(what_if))
-    return np.array([row[0] for row in found]), np.array([row[1] for row in found])
+    actual = in_node(code, trees=trees_payload(trees), what_if=plain(what_if))
+    return np.array([row[0] for row in actual]), np.array([row[1] for row in actual])
 
 
 def assert_same(model: Any, rows: Any = NEW) -> None:
@@ -93,8 +93,8 @@ def assert_same(model: Any, rows: Any = NEW) -> None:
         expected = np.hstack(expected) if isinstance(expected, list) else expected
     else:
         expected = model.predict(rows)
-    found = predicted_by_the_page(model, rows)
-    assert np.array_equal(found, expected.reshape(found.shape))
+    actual = predicted_by_the_page(model, rows)
+    assert np.array_equal(actual, expected.reshape(actual.shape))
 
 
 def test_exp_is_the_librarys() -> None:
@@ -102,18 +102,18 @@ def test_exp_is_the_librarys() -> None:
     x = np.concatenate([draw.uniform(-760, 720, 4000), draw.normal(size=4000), [0.0, -0.0, 1.0]])
     expected = x.copy()
     _native.exp_inplace(expected)
-    found = in_node(
+    actual = in_node(
         "return input.x.map((x) => { const e = exp(x); return e === Infinity ? 'inf' : e; });",
         x=x.tolist(),
     )
-    assert np.array_equal([float(e) for e in found], expected)
+    assert np.array_equal([float(e) for e in actual], expected)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 23, 130, 300])
 def test_sums_are_numpys(n: int) -> None:
     rows = np.random.RandomState(n).lognormal(size=(40, n))
-    found = in_node("return input.rows.map((row) => sumOf(row));", rows=rows.tolist())
-    assert np.array_equal(found, rows.sum(axis=1))
+    actual = in_node("return input.rows.map((row) => sumOf(row));", rows=rows.tolist())
+    assert np.array_equal(actual, rows.sum(axis=1))
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "log_loss", "absolute_error"])
@@ -179,17 +179,17 @@ def test_float32_is_rounded() -> None:
     model = hr.GradientBoostingRegressor(n_estimators=30).fit(rows, NUMBER)
     assert_same(model, NEW[["size", "single"]].to_numpy(np.float32))
     columns = read_columns(model, rows)
-    what_if = what_if_payload(model, shown_trees(model), columns, [0, 1], [0])
+    what_if = what_if_payload(model, page_trees(model), columns, [0, 1], [0])
     # Numbers that float32 cannot hold, as a reader may type them, beside the thresholds.
     typed = np.random.RandomState(3).normal(size=(200, 2))
-    found = in_node(
+    actual = in_node(
         "const trees = new Trees(input.trees);"
         "return input.typed.map((row) => predictRow(trees, input.what_if, row)[0]);",
-        trees=trees_payload(shown_trees(model)),
+        trees=trees_payload(page_trees(model)),
         what_if=plain(what_if),
         typed=typed.tolist(),
     )
-    assert np.array_equal(found, model.predict(typed.astype(np.float32)))
+    assert np.array_equal(actual, model.predict(typed.astype(np.float32)))
 
 
 @pytest.mark.parametrize(
@@ -234,17 +234,17 @@ def test_labels_of_columns_in_another_order_are_found() -> None:
 def test_what_the_page_cannot_add_up_is_refused() -> None:
     model = hr.AdaBoostClassifier(n_estimators=3).fit(X, TWO)
     columns = read_columns(model, NEW)
-    with pytest.raises(NotShownError, match="not the votes"):
-        what_if_payload(model, shown_trees(model), columns, [0], [0])
+    with pytest.raises(OmittedError, match="but not AdaBoostClassifier"):
+        what_if_payload(model, page_trees(model), columns, [0], [0])
 
 
 def test_a_model_too_large_for_a_page_is_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest_payload, "MOST_LETTERS", 2600)
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
-    shown = shown_trees(model)
-    assert 1 <= shown.ensemble.n_trees < shown.n_trees == 12
-    with pytest.raises(NotShownError, match="too large"):
-        what_if_payload(model, shown, read_columns(model, NEW), [0], [0])
+    trees = page_trees(model)
+    assert 1 <= trees.ensemble.n_trees < trees.n_trees == 12
+    with pytest.raises(OmittedError, match="too large"):
+        what_if_payload(model, trees, read_columns(model, NEW), [0], [0])
 
 
 @pytest.mark.parametrize("n_letters", [100_000, 200_000])
@@ -256,22 +256,22 @@ def test_trees_take_no_more_of_a_page_than_they_may(
         hr.RandomForestClassifier(n_estimators=30),
         hr.GradientBoostingClassifier(n_estimators=60),
     ):
-        payload = trees_payload(shown_trees(model.fit(X, MANY)))
+        payload = trees_payload(page_trees(model.fit(X, MANY)))
         arrays = [part for part in payload.values() if isinstance(part, dict) and "data" in part]
         assert 0.5 * n_letters < sum(len(array["data"]) for array in arrays) <= n_letters
 
 
 def test_a_tree_too_large_for_a_page_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest_payload, "MOST_LETTERS", 1000)
-    with pytest.raises(NotShownError, match="one of its trees"):
-        shown_trees(hr.RandomForestClassifier(n_estimators=3).fit(X, MANY))
+    with pytest.raises(OmittedError, match="one of its trees"):
+        page_trees(hr.RandomForestClassifier(n_estimators=3).fit(X, MANY))
 
 
 def test_categories_have_names_without_a_what_if(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forest_payload, "MOST_LETTERS", 100_000)
-    shown = shown_trees(hr.RandomForestClassifier(n_estimators=30).fit(X, MANY))
-    assert not shown.is_whole
-    colors = trees_payload(shown)["categories"]["3"]
+    trees = page_trees(hr.RandomForestClassifier(n_estimators=30).fit(X, MANY))
+    assert not trees.is_complete
+    colors = trees_payload(trees)["categories"]["3"]
     assert sorted(colors["labels"]) == ["<script>", "blue", "green", "red"]
     assert len(set(colors["bins"])) == 4
 
@@ -281,8 +281,8 @@ def test_fields_too_large_for_a_page_are_not_shown(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(what_if, "MOST_LETTERS", 500)
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
-    with pytest.raises(NotShownError, match="do not fit"):
-        what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
+    with pytest.raises(OmittedError, match="do not fit"):
+        what_if_payload(model, page_trees(model), read_columns(model, NEW), [0], [0])
 
 
 CITY = np.array([int(city[5:]) % 5 for city in X["city"]])
@@ -306,24 +306,24 @@ def test_contributions_are_shap_values(kind: str) -> None:
     model, y = EXPLAINED[kind]
     rows = NEW[:25]
     model.fit(X, y)
-    found, base = contributions_by_the_page(model, rows)
+    actual, base = contributions_by_the_page(model, rows)
     expected = hr.explain.shap_values(model, rows)
-    assert np.abs(found - expected.values.reshape(found.shape)).max() < 1e-9
+    assert np.abs(actual - expected.values.reshape(actual.shape)).max() < 1e-9
     assert np.abs(base - expected.base_values.reshape(base.shape)).max() < 1e-9
-    assert np.abs(found).max() > 1e-3
+    assert np.abs(actual).max() > 1e-3
 
 
 def test_shares_are_left_out_where_counts_say_as_much() -> None:
-    plain_counts = shown_trees(hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER))
-    weighted = shown_trees(hr.GradientBoostingClassifier(**FEW).fit(X, TWO))
+    plain_counts = page_trees(hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER))
+    weighted = page_trees(hr.GradientBoostingClassifier(**FEW).fit(X, TWO))
     assert "share" not in trees_payload(plain_counts)
     assert "share" in trees_payload(weighted)
 
 
 def test_linear_leaves_have_no_contributions_in_the_page() -> None:
     model = hr.GradientBoostingRegressor(linear_leaves=True, **FEW).fit(X, NUMBER)
-    found = what_if_payload(model, shown_trees(model), read_columns(model, NEW), [0], [0])
-    assert "background=100" in found["explained"]["absent"]
+    actual = what_if_payload(model, page_trees(model), read_columns(model, NEW), [0], [0])
+    assert "background=100" in actual["explained"]["absent"]
 
 
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:

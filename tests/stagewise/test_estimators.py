@@ -330,12 +330,12 @@ def test_sample_weight_is_routed_to_the_estimator():
     with sklearn.config_context(enable_metadata_routing=True):
         model = regressor().set_fit_request(sample_weight=True)
         model.set_score_request(sample_weight=False)
-        found = cross_validate(
+        actual = cross_validate(
             model, X, NUMBERS, cv=3, params={"sample_weight": W}, return_estimator=True
         )
     train = np.arange(N) >= 67
     expected = regressor().fit(X[train], NUMBERS[train], W[train])
-    np.testing.assert_array_equal(found["estimator"][0].predict(X), expected.predict(X))
+    np.testing.assert_array_equal(actual["estimator"][0].predict(X), expected.predict(X))
 
 
 # Starts
@@ -418,11 +418,11 @@ def test_the_same_seed_gives_the_same_model(estimator):
 
 
 def test_a_round_sees_its_part_of_the_rows_and_steps_by_it():
-    seen = []
+    observed = []
 
     class Records(DecisionTreeRegressor):
         def fit(self, X, y, sample_weight=None):
-            seen.append((X, y))
+            observed.append((X, y))
             return super().fit(X, y, sample_weight)
 
     model = regressor(
@@ -431,14 +431,14 @@ def test_a_round_sees_its_part_of_the_rows_and_steps_by_it():
     before = np.full(N, np.median(NUMBERS))
     rows = []
     for (Xs, response), learner, steps, after in zip(
-        seen, model.estimators_, model.steps_, model.staged_predict(X), strict=True
+        observed, model.estimators_, model.steps_, model.staged_predict(X), strict=True
     ):
-        drawn = np.flatnonzero((X[:, None] == Xs).all(axis=2).any(axis=1))
-        rows.append(tuple(drawn))
-        assert len(drawn) == 50
-        np.testing.assert_array_equal(response, np.sign(NUMBERS - before)[drawn])
+        sampled = np.flatnonzero((X[:, None] == Xs).all(axis=2).any(axis=1))
+        rows.append(tuple(sampled))
+        assert len(sampled) == 50
+        np.testing.assert_array_equal(response, np.sign(NUMBERS - before)[sampled])
         for leaf in np.unique(learner.apply(Xs)):
-            inside = drawn[learner.apply(Xs) == leaf]
+            inside = sampled[learner.apply(Xs) == leaf]
             assert steps[leaf] == pytest.approx(np.median((NUMBERS - before)[inside]))
         before = after
     assert len(set(rows)) == len(rows)
@@ -469,7 +469,7 @@ def test_a_warm_start_may_change_the_step_and_the_rate_but_not_what_scores_mean(
     model.set_params(step="newton", n_estimators=3, learning_rate=0.5).fit(X, TWO)
     np.testing.assert_array_equal(list(model.staged_decision_function(X))[1], before)
     assert [np.ndim(step) for step in model.steps_] == [0, 0, 1]
-    with pytest.raises(ParameterError, match="another meaning"):
+    with pytest.raises(ParameterError, match="has another link"):
         model.set_params(loss="exponential", n_estimators=4).fit(X, TWO)
     with pytest.raises(DataError, match="not among the classes"):
         model.set_params(loss="log_loss").fit(X, TWO + 1)
@@ -636,7 +636,7 @@ def test_what_is_no_table_is_called_by_its_name(table):
 
 
 def test_too_few_rows_to_hold_out_any():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows: none\. Set a larger"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows\. Set a larger"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 

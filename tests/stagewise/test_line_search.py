@@ -15,8 +15,10 @@ from hedgerow._stagewise.line_search import NEGLIGIBLE, line_search, shortened
     power=st.sampled_from([1, 3]),
 )
 def test_the_root_of_a_rising_slope_is_found_at_any_scale(root, scale, power):
-    found = line_search(lambda step: scale * np.sign(step - root) * abs(step / root - 1.0) ** power)
-    assert found == pytest.approx(root, rel=1e-14 if power == 1 else 1e-5)  # ε^⅓ where it is flat
+    actual = line_search(
+        lambda step: scale * np.sign(step - root) * abs(step / root - 1.0) ** power
+    )
+    assert actual == pytest.approx(root, rel=1e-14 if power == 1 else 1e-5)  # ε^⅓ where it is flat
 
 
 def test_a_slope_that_jumps_over_zero_has_its_root_at_the_jump():
@@ -46,7 +48,7 @@ def test_a_function_without_end_is_warned_of_after_so_many_looks():
         looks.append(step)
         return -1.0
 
-    with pytest.warns(ConvergenceWarning, match="falls without end"):
+    with pytest.warns(ConvergenceWarning, match="decreases without bound"):
         assert line_search(slope) == 1.0
     assert len(looks) < 1000
 
@@ -62,5 +64,5 @@ def test_rounding_is_no_reason_to_shorten_a_step():
 
 
 def test_where_every_step_leads_up_there_is_none_and_a_warning():
-    with pytest.warns(ConvergenceWarning, match="does not fall"):
+    with pytest.warns(ConvergenceWarning, match="does not decrease"):
         assert shortened(1.0, lambda step: step, 1e-12) == 0.0

@@ -75,20 +75,20 @@ def total(loss, y, scores, w):
     return float((w * loss.loss(y, scores)).sum())
 
 
-def searched(value):
+def minimum_by_value(value):
     """Minimise by value alone: a grid over many scales, then a bounded search around its best."""
     sizes = np.geomspace(1e-4, 1e3, 400)
     grid = np.concatenate([-sizes[::-1], [0.0], sizes])
     with np.errstate(over="ignore"):
         best = int(np.argmin([value(step) for step in grid]))
-    found = minimize_scalar(
+    actual = minimize_scalar(
         value, bounds=(grid[best - 1], grid[best + 1]), method="bounded", options={"xatol": 1e-10}
     )
-    return found.x, found.fun
+    return actual.x, actual.fun
 
 
 def assert_minimises(step, value):
-    expected, lowest = searched(value)
+    expected, lowest = minimum_by_value(value)
     assert value(step) <= lowest + 1e-12 * abs(lowest) + 1e-28
     # By value a minimiser is known to about the root of the rounding.
     level = value(expected) - value(step)
@@ -254,8 +254,8 @@ def test_the_absolute_line_step_is_a_weighted_median_of_ratios(data):
     w = np.array(data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), dtype=float)
     step = AbsoluteErrorLoss().line_step(r, np.zeros(n), h, w)
     value = lambda rho: (w * np.abs(r - rho * h)).sum()  # noqa: E731
-    corners = [a / b for a, b in zip(r, h, strict=True) if b]
-    assert value(step) <= min(map(value, [0.0, *corners])) + 1e-9
+    kinks = [a / b for a, b in zip(r, h, strict=True) if b]
+    assert value(step) <= min(map(value, [0.0, *kinks])) + 1e-9
 
 
 def test_the_exponential_step_is_half_the_log_odds_of_the_weighted_error():
@@ -284,7 +284,7 @@ def test_counts_that_are_all_zero_have_a_finite_step():
 
 def test_poisson_refuses_targets_that_are_no_counts():
     assert "y >= 0" in PoissonLoss().objection(np.array([1.0, -2.0]))
-    assert "positive mean" in PoissonLoss().objection(np.zeros(3))
+    assert "predicts a mean above 0" in PoissonLoss().objection(np.zeros(3))
     assert PoissonLoss().objection(COUNTS) is None
 
 

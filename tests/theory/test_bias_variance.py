@@ -229,9 +229,9 @@ def test_zero_one_terms_by_enumeration_of_every_training_set():
     for labels in product([0, 1], repeat=3):
         chance = np.prod(np.where(labels, p_train, 1 - p_train))
         model = Nearest().fit(X_train, labels)
-        given = model.predict(X_test)
-        hits += chance * given
-        expected_error += chance * np.where(given == 1, 1 - p_one, p_one).mean()
+        predicted = model.predict(X_test)
+        hits += chance * predicted
+        expected_error += chance * np.where(predicted == 1, 1 - p_one, p_one).mean()
     best, main = p_one > 0.5, hits > 0.5
     bias = (best != main).mean()
     net_variance = np.where(best == main, 1, -1) * np.minimum(hits, 1 - hits)
@@ -365,15 +365,15 @@ def test_bad_calls_say_what_is_wrong():
     for estimator in (KMeans(), DecisionTreeRegressor, "tree", None):
         with pytest.raises(ParameterError, match="must be a classifier or a regressor"):
             theory.bias_variance(estimator, X, y)
-    for options, words in (
+    for options, message in (
         ({}, "either X and y, or draw"),
         ({"X": X, "y": y, "draw": wave}, "either X and y, or draw"),
-        ({"X": X}, "in pairs"),
-        ({"X": X, "y": y, "X_test": X}, "in pairs"),
-        ({"draw": wave}, "n_train=None"),
+        ({"X": X}, "must be passed together"),
+        ({"X": X, "y": y, "X_test": X}, "must be passed together"),
+        ({"draw": wave}, "n_train is required"),
         ({"draw": "wave", "n_train": 5}, "must be a function"),
         ({"X": X, "y": y, "n_repeats": 1}, "n_repeats=1"),
-        ({"X": X, "y": y, "n_test": 442}, "leaves none"),
+        ({"X": X, "y": y, "n_test": 442}, "leaves no training rows"),
         ({"X": X, "y": y, "n_train": 0}, "n_train=0"),
         ({"X": X, "y": y, "n_train": 400, "bootstrap": False}, "more than the 294 rows"),
         ({"X": X, "y": y, "random_state": -1}, "random_state=-1"),
@@ -382,7 +382,7 @@ def test_bad_calls_say_what_is_wrong():
         ({"draw": lambda *_: 3, "n_train": 5}, "must return .* not int"),
         ({"draw": lambda *_: (1, 2, 3, 4), "n_train": 5}, "a tuple of 4"),
     ):
-        with pytest.raises(ParameterError, match=words):
+        with pytest.raises(ParameterError, match=message):
             theory.bias_variance(tree, **options)
 
 
@@ -393,23 +393,26 @@ def test_bad_data_says_what_is_wrong():
     def with_truth(truth):
         return lambda rng, n: (rng.random((n, 1)), rng.random(n), truth)
 
-    for options, words in (
+    for options, message in (
         ({"X": X, "y": y, "X_test": X, "y_test": y[:5]}, r"y_test has shape \(5,\)"),
         ({"X": X, "y": y, "X_test": X[:2], "y_test": ["a", "b"]}, "finite numbers"),
-        ({"draw": lambda *_: (np.ones((4, 1)), np.ones(4)), "n_train": 5}, "gave 4"),
+        ({"draw": lambda *_: (np.ones((4, 1)), np.ones(4)), "n_train": 5}, "returned 4 rows"),
         ({"draw": with_truth(np.ones(3)), "n_train": 5}, "the truth has shape"),
     ):
-        with pytest.raises(DataError, match=words):
+        with pytest.raises(DataError, match=message):
             theory.bias_variance(tree, **options, n_repeats=2)
 
     def labelled(truth):
         return lambda rng, n: (rng.random((n, 1)), np.arange(n) % 2 * 5, np.tile(truth, (n, 1)))
 
-    for truth, words in (([0.2, 0.2], "sum to 1"), ([0.2, 0.3, 0.5], "3 columns, but the classes")):
-        with pytest.raises(DataError, match=words):
+    for truth, message in (
+        ([0.2, 0.2], "sum to 1"),
+        ([0.2, 0.3, 0.5], "3 columns, but the classes"),
+    ):
+        with pytest.raises(DataError, match=message):
             theory.bias_variance(
                 DecisionTreeClassifier(), draw=labelled(truth), n_train=6, n_test=6, n_repeats=2
             )
     two_outputs = lambda rng, n: (rng.random((n, 1)), rng.random((n, 2)))  # noqa: E731
-    with pytest.raises(ParameterError, match="one number or class a row"):
+    with pytest.raises(ParameterError, match="one number or class per row"):
         theory.bias_variance(tree, draw=two_outputs, n_train=6, n_test=6, n_repeats=2)

@@ -139,7 +139,7 @@ def test_other_models_are_refused_with_a_word_on_what_is_accepted():
     with pytest.raises(NotFittedError):
         theory.adaboost_bound(AdaBoostClassifier())
     for model in (RandomForestClassifier(5).fit(X, y), GradientBoostingClassifier().fit(X, y)):
-        with pytest.raises(ParameterError, match="is no AdaBoost classifier; give a discrete"):
+        with pytest.raises(ParameterError, match="is not a discrete AdaBoost classifier"):
             theory.adaboost_bound(model, X, y)
     for model in ("model", AdaBoostClassifier, None):
         with pytest.raises(ParameterError, match="must be a discrete AdaBoost"):
@@ -155,12 +155,12 @@ def test_what_cannot_be_bounded_is_refused():
         theory.adaboost_bound(model, X, y[:5])
     with pytest.raises(DataError, match="not among the classes"):
         theory.adaboost_bound(model, X, y + 1)
-    for name, value, words in (
-        ("algorithm", "real", "add up numbers"),
-        ("error_divisor", "rows", "parts of the weight"),
-        ("resets_", np.array([0, 0, 2, 0]), "round 3.* were set back"),
+    for name, value, message in (
+        ("algorithm", "real", "add scores"),
+        ("error_divisor", "rows", "relative to the total weight"),
+        ("resets_", np.array([0, 0, 2, 0]), "round 3.* were reset"),
     ):
         other = boosted(X, y)
         setattr(other, name, value)
-        with pytest.raises(ParameterError, match=words):
+        with pytest.raises(ParameterError, match=message):
             theory.adaboost_bound(other, X, y)

@@ -147,7 +147,7 @@ def test_models_without_votes_are_refused():
         RandomForestRegressor(2).fit(X, y),
         hr.RandomForestRegressor(n_estimators=2).fit(X, y),
     ):
-        with pytest.raises(ParameterError, match="does not vote; give a random forest"):
+        with pytest.raises(ParameterError, match="is not a random forest"):
             theory.margins(model, X, y)
     two_outputs = RandomForestClassifier(3).fit(X, np.stack([y, y], axis=1))
     with pytest.raises(ParameterError, match="more than one output"):

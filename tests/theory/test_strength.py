@@ -174,7 +174,7 @@ def test_what_has_no_out_of_bag_rows_is_refused():
         BaggingClassifier(n_estimators=5, bootstrap=False),
     ):
         model.fit(X, y)
-        with pytest.raises(ParameterError, match="bootstrap=True, or give other rows"):
+        with pytest.raises(ParameterError, match="bootstrap=True, or pass other rows"):
             theory.forest_bound(model, X, y)
         assert theory.forest_bound(model, X, y, out_of_bag=False).strength > 0.9
 
@@ -183,7 +183,7 @@ def test_other_rows_than_those_of_fit_are_refused():
     X, y = IRIS
     for model in (RandomForestClassifier(5), hr.RandomForestClassifier(n_estimators=5)):
         model.fit(X, y)
-        with pytest.raises(DataError, match="X has 100 rows, but the model was fitted on 150"):
+        with pytest.raises(DataError, match="X has 100 rows, but the model was trained on 150"):
             theory.forest_bound(model, X[:100], y[:100])
 
 
@@ -193,7 +193,7 @@ def test_other_models_are_refused():
         theory.forest_bound(hr.RandomForestClassifier(), X, y)
     with pytest.raises(ParameterError, match="depend on each other"):
         theory.forest_bound(AdaBoostClassifier(n_estimators=3).fit(X, y), X, y)
-    with pytest.raises(ParameterError, match="does not vote"):
+    with pytest.raises(ParameterError, match="is not a random forest"):
         theory.forest_bound(DecisionTreeClassifier().fit(X, y), X, y)
     with pytest.raises(ParameterError, match="must be a random forest"):
         theory.forest_bound(42, X, y)

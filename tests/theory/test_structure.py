@@ -234,7 +234,7 @@ def test_a_model_without_splits_scores_its_roots():
 
 def test_weights_that_were_cut_off_are_refused():
     model = classifier(max_delta_step=0.2).fit(X, TWO)
-    with pytest.raises(ParameterError, match=r"max_delta_step=0\.2 cut weights off"):
+    with pytest.raises(ParameterError, match=r"max_delta_step=0\.2 limited weights"):
         theory.structure_score(model)
     free = classifier(max_delta_step=100.0).fit(X, TWO)
     np.testing.assert_allclose(
@@ -247,14 +247,14 @@ def test_weights_that_were_cut_off_are_refused():
 )
 def test_parameters_changed_after_the_fit_are_noticed(changed):
     model = regressor().fit(X, NUMBERS).set_params(**changed)
-    with pytest.raises(ParameterError, match="do not fit its weights"):
+    with pytest.raises(ParameterError, match="do not match its weights"):
         theory.structure_score(model)
 
 
 def test_rows_that_are_not_those_of_fit_are_refused():
     with pytest.raises(DataError, match="X has 300 rows, but tree 0 was grown on"):
         theory.structure_score(regressor(subsample=0.5).fit(X, NUMBERS), X, NUMBERS)
-    with pytest.raises(DataError, match="held out for early stopping"):
+    with pytest.raises(DataError, match="no validation set for early stopping"):
         theory.structure_score(regressor(early_stopping=True).fit(X, NUMBERS), X, NUMBERS)
     model = regressor(subsample=0.5, early_stopping=True).fit(X, NUMBERS)
     assert (theory.structure_score(model).score < 0).all()
@@ -266,7 +266,7 @@ def test_other_models_are_refused():
     with pytest.raises(NotFittedError):
         theory.structure_score(regressor())
     forest = RandomForestRegressor(n_estimators=2).fit(X, NUMBERS)
-    with pytest.raises(ParameterError, match="give Hedgerow's GradientBoosting"):
+    with pytest.raises(ParameterError, match="pass Hedgerow's GradientBoosting"):
         theory.structure_score(forest)
     with pytest.raises(ParameterError, match="must be Hedgerow's GradientBoosting"):
         theory.structure_score("model")
@@ -275,7 +275,7 @@ def test_other_models_are_refused():
 @pytest.mark.parametrize("loss", ["absolute_error", "quantile", "poisson"])
 def test_leaves_that_are_no_newton_steps_have_no_score(loss):
     model = regressor(loss=loss).fit(X, np.abs(NUMBERS))
-    with pytest.raises(ParameterError, match=f"loss='{loss}': its leaves take"):
+    with pytest.raises(ParameterError, match=f"loss='{loss}': its leaves minimise"):
         theory.structure_score(model)
 
 

@@ -353,10 +353,10 @@ def test_a_bootstrap_is_a_weighting_by_counts():
     labels = (X[:, 0] + rng.standard_normal(9_000) > 0).astype(np.uint16)
     matrix = SortedMatrix.from_matrix(X)
     draws = BootstrapSamples(n_draws=9_000, seed=1)
-    drawn = grow_trees(
+    sampled = grow_trees(
         matrix, TreeTarget.of_classes(labels, 2), CartParams(), draws, first_tree=4, n_trees=2
     )
-    for tree, number in zip(drawn, (4, 5), strict=True):
+    for tree, number in zip(sampled, (4, 5), strict=True):
         weights = draws.counts(number, 9_000).astype(float)
         (weighted,) = grow_trees(
             matrix,
@@ -499,7 +499,7 @@ def varied_trees(n_threads):
     score = np.nan_to_num(X[:, 0] * X[:, 1]) + np.sin(X[:, 3]) + rng.standard_normal(n_rows)
     labels = np.digitize(score, [-1, 1]).astype(np.uint16)
     matrix = SortedMatrix.from_matrix(X, is_categorical, n_threads=n_threads)
-    once, drawn = BootstrapSamples.all(n_rows), BootstrapSamples(n_draws=n_rows // 2, seed=7)
+    once, sampled = BootstrapSamples.all(n_rows), BootstrapSamples(n_draws=n_rows // 2, seed=7)
     leaf = {"min_samples_leaf": 3}
     runs = {"n_threads": n_threads, "weights": rng.random(n_rows)}
     numbers = np.stack([score, np.exp(score)], axis=1)
@@ -516,7 +516,7 @@ def varied_trees(n_threads):
             matrix,
             TreeTarget.of_classes(labels, 3),
             CartParams(max_features=2),
-            drawn,
+            sampled,
             n_trees=3,
             **runs,
         ),
@@ -524,7 +524,7 @@ def varied_trees(n_threads):
             matrix,
             TreeTarget.of_classes(labels, 3),
             CartParams(random_thresholds=True),
-            drawn,
+            sampled,
             **runs,
         ),
         *grow_trees(
@@ -538,7 +538,7 @@ def varied_trees(n_threads):
             matrix,
             TreeTarget.of_numbers(numbers),
             CartParams("absolute_error", max_depth=5),
-            drawn,
+            sampled,
             **runs,
         ),
     ]

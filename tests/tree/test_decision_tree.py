@@ -245,8 +245,8 @@ def test_the_seed_matters_only_where_something_is_random():
     X, y = CANCER
     trees = [DecisionTreeClassifier(random_state=s).fit(X, y).tree_ for s in (0, 1)]
     assert trees[0] == trees[1]
-    drawn = [DecisionTreeClassifier(max_features=3, random_state=s).fit(X, y) for s in (0, 0, 1)]
-    assert drawn[0].tree_ == drawn[1].tree_ != drawn[2].tree_
+    sampled = [DecisionTreeClassifier(max_features=3, random_state=s).fit(X, y) for s in (0, 0, 1)]
+    assert sampled[0].tree_ == sampled[1].tree_ != sampled[2].tree_
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, 8])
@@ -294,8 +294,8 @@ def test_paths_lead_to_the_leaves():
 
 def test_it_can_be_searched_pickled_and_saved(tmp_path):
     X, y = CANCER
-    found = GridSearchCV(DecisionTreeClassifier(), {"ccp_alpha": [0.0, 0.01]}, cv=3).fit(X, y)
-    model = found.best_estimator_
+    actual = GridSearchCV(DecisionTreeClassifier(), {"ccp_alpha": [0.0, 0.01]}, cv=3).fit(X, y)
+    model = actual.best_estimator_
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     model.save(tmp_path / "tree.hedgerow")

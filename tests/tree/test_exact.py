@@ -313,9 +313,9 @@ def test_a_split_does_not_depend_on_the_size_of_the_gradients(exponent):
     rng = np.random.default_rng(4)
     X, g, h = rng.normal(size=(200, 3)), rng.normal(size=200), np.ones(200)
     params = GrowthParams(max_leaves=2, reg_lambda=0.0)
-    expected, found = (grown(X, g * 2.0**e, h, params) for e in (0, exponent))
+    expected, actual = (grown(X, g * 2.0**e, h, params) for e in (0, exponent))
     for name in ("feature", "threshold", "count"):
-        np.testing.assert_array_equal(found[name], expected[name])
+        np.testing.assert_array_equal(actual[name], expected[name])
 
 
 def test_gradients_whose_sizes_have_no_sum_are_not_split():

@@ -7,6 +7,7 @@ import pytest
 
 from hedgerow import _native
 from hedgerow._tree.growth_params import GrowthParams
+from hedgerow._tree.row_sampling import BY_GRADIENT
 
 
 def test_kernels_have_the_fields_of_the_dataclass():
@@ -20,6 +21,8 @@ def test_a_policy_is_known_by_its_name():
 
 
 def test_a_sampling_method_is_known_by_its_name():
+    for name in BY_GRADIENT:
+        _native.Draw(name, 0.5, 1.0, 0, 0)
     with pytest.raises(ValueError, match="no sampling by gradients is called uniform"):
         _native.Draw("uniform", 0.5, 1.0, 0, 0)
 

@@ -88,10 +88,10 @@ def test_slopes_are_those_of_a_ridge_that_fits_the_value_too(dtype, linear_lambd
 def test_only_rows_in_the_bag_count():
     tree, X, node, (g,), (h,) = grown(1)
     bag = np.flatnonzero(np.arange(N) % 3 > 0).astype(np.uint32)
-    drawn = fit(tree, X, node, g, h, bag=bag)
+    sampled = fit(tree, X, node, g, h, bag=bag)
     inside = np.isin(np.arange(N), bag)
-    assert drawn == fit(tree, X[inside], node[inside], g[inside], h[inside])
-    assert drawn != fit(tree, X, node, g, h)
+    assert sampled == fit(tree, X[inside], node[inside], g[inside], h[inside])
+    assert sampled != fit(tree, X, node, g, h)
 
 
 def test_a_row_without_hessian_is_as_if_it_were_not_there():
@@ -136,8 +136,8 @@ def test_small_leaves_have_slopes_along_their_last_splits():
     slopes = fit(tree, X[few], node[few], g[few], h[few])
     assert np.diff(slopes.start).max() == 2
     for leaf in np.flatnonzero(tree.feature < 0):
-        wanted = oracle.varying(X[few][node[few] == leaf], oracle.path_features(tree, leaf))
-        assert slopes.feature[terms_of(slopes, leaf)].tolist() == wanted
+        expected = oracle.varying(X[few][node[few] == leaf], oracle.path_features(tree, leaf))
+        assert slopes.feature[terms_of(slopes, leaf)].tolist() == expected
 
 
 def test_numbers_of_any_size_give_finite_slopes():
@@ -196,12 +196,12 @@ def test_scores_are_those_of_the_definition(dtype, vector):
     ensemble.validate()
     X = random_rows(np.random.default_rng(1), 400, F, n_categorical=1).astype(dtype)
     X[3, 0] = np.inf
-    wanted = naive.predict_raw(ensemble, X)
-    np.testing.assert_array_equal(ensemble.predict_raw(X), wanted)
-    np.testing.assert_array_equal(ensemble.predict_raw(np.asfortranarray(X), n_threads=3), wanted)
+    expected = naive.predict_raw(ensemble, X)
+    np.testing.assert_array_equal(ensemble.predict_raw(X), expected)
+    np.testing.assert_array_equal(ensemble.predict_raw(np.asfortranarray(X), n_threads=3), expected)
     for i in range(5):
-        np.testing.assert_array_equal(ensemble.predict_raw(X[i : i + 1])[0], wanted[i])
-    np.testing.assert_array_equal(list(ensemble.staged_raw(X))[-1], wanted)
+        np.testing.assert_array_equal(ensemble.predict_raw(X[i : i + 1])[0], expected[i])
+    np.testing.assert_array_equal(list(ensemble.staged_raw(X))[-1], expected)
 
 
 def test_trees_added_in_training_are_those_of_prediction():
@@ -301,18 +301,18 @@ def test_a_mixture_of_nothing_is_nothing():
         (lambda s: {"feature": s.feature - np.int32(F)}, "feature of a slope"),
         (lambda s: {"feature": s.feature.astype(np.int64)}, "int64"),
         (lambda s: {"start": s.start[:-1]}, "shape"),
-        (lambda s: {"start": s.start + 1}, "first term"),
-        (lambda s: {"start": np.sort(s.start)[::-1].copy()}, "first term"),
-        (lambda s: {"start": moved_to_the_root(s.start)}, "no leaf"),
-        (lambda s: {"start": not_increasing(s.start)}, "does not increase"),
+        (lambda s: {"start": s.start + 1}, "span the terms"),
+        (lambda s: {"start": np.sort(s.start)[::-1].copy()}, "span the terms"),
+        (lambda s: {"start": moved_to_the_root(s.start)}, "an inner node"),
+        (lambda s: {"start": not_increasing(s.start)}, "is not increasing"),
         (lambda s: {"coefficient": s.coefficient * np.inf}, "non-finite"),
         (lambda s: {"centre": s.centre * np.nan}, "non-finite"),
         (lambda s: {"coefficient": np.hstack([s.coefficient] * 2)}, "shape"),
         (lambda s: {"low": s.high + 1.0}, "range"),
-        (lambda s: {"coefficient": s.coefficient * 1e307, "high": s.high + 1e6}, "than a number"),
+        (lambda s: {"coefficient": s.coefficient * 1e307, "high": s.high + 1e6}, "can overflow"),
         (
             lambda s: {"low": np.full_like(s.low, -1.7e308), "centre": 1.7e308 + 0 * s.centre},
-            "than a number",
+            "can overflow",
         ),
         (lambda s: {"high": s.high.tolist()}, "not an array"),
     ],

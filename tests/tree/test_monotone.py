@@ -62,10 +62,10 @@ def draw_values(rng, n_rows, n_features):
 
 
 def small_params(rng, directions):
-    drawn = replace(random_params(rng), min_samples_leaf=2, directions=directions)
+    samples = replace(random_params(rng), min_samples_leaf=2, directions=directions)
     weak = {"min_split_gain": float(rng.choice([0, 0.01])), "min_child_weight": 1e-3}
     sizes = {"max_leaves": int(rng.choice([5, 12])), "max_depth": int(rng.choice([0, 5]))}
-    return replace(drawn, **weak, **sizes)
+    return replace(samples, **weak, **sizes)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -217,12 +217,12 @@ def any_tree(rng):
 
 def closure(pairs):
     """Give all pairs that follow from others."""
-    found = set(map(tuple, pairs))
+    actual = set(map(tuple, pairs))
     while True:
-        more = {(a, d) for a, b in found for c, d in found if b == c} - found
+        more = {(a, d) for a, b in actual for c, d in actual if b == c} - actual
         if not more:
-            return found
-        found |= more
+            return actual
+        actual |= more
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -239,11 +239,11 @@ def test_any_tree_can_be_given_the_nearest_monotone_values(seed):
     rng = np.random.default_rng(400 + seed)
     tree, is_categorical, directions = any_tree(rng)
     leaves = np.flatnonzero(tree.feature < 0)
-    wanted, weights = rng.normal(size=len(leaves)), rng.uniform(0.1, 5, len(leaves))
-    value = nearest_monotone(tree, directions, wanted, weights)
+    desired, weights = rng.normal(size=len(leaves)), rng.uniform(0.1, 5, len(leaves))
+    value = nearest_monotone(tree, directions, desired, weights)
     tree.value[leaves, 0] = value
     assert_monotone(tree, directions, is_categorical)
     place = {int(leaf): i for i, leaf in enumerate(leaves)}
     pairs = comparable(leaf_boxes(tree), directions, is_categorical)
-    expected = best_values(wanted, weights, [(place[a], place[b]) for a, b in pairs])
+    expected = best_values(desired, weights, [(place[a], place[b]) for a, b in pairs])
     np.testing.assert_allclose(value, expected, atol=1e-7)

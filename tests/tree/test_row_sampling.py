@@ -9,7 +9,7 @@ from hedgerow._tree.row_sampling import RowSampler
 RNG = np.random.default_rng(0)
 
 
-def drawn(g, h, sampling, fraction, *, seed=0, round_=0, threads=1):
+def sampled(g, h, sampling, fraction, *, seed=0, round_=0, threads=1):
     store = _native.GradientStore(g.shape[1], len(g), threads)
     draw = RowSampler(g.shape[1], fraction, seed, sampling).by_gradient(round_)
     rows, factor = store.take(g, h, draw)
@@ -25,7 +25,7 @@ def test_sums_are_right_on_average(sampling, n_rows, n_outputs):
     inside = RNG.random(n_rows) < 0.3  # the rows of a node
     sums, counts = [], []
     for round_ in range(60):
-        rows, _, pairs = drawn(g, h, sampling, 0.2, round_=round_)
+        rows, _, pairs = sampled(g, h, sampling, 0.2, round_=round_)
         taken = rows[inside[rows]]
         sums.append([pair[taken].sum(axis=0) for pair in pairs])
         counts.append(len(rows))
@@ -40,7 +40,7 @@ def test_minimal_variance_varies_least():
     h = np.ones_like(g)
 
     def spread(sampling):
-        rounds = (drawn(g, h, sampling, 0.1, round_=r) for r in range(200))
+        rounds = (sampled(g, h, sampling, 0.1, round_=r) for r in range(200))
         return np.std([(factor * g[0, rows]).sum() for rows, factor, _ in rounds])
 
     uniform = np.std(
@@ -51,7 +51,7 @@ def test_minimal_variance_varies_least():
 
 def test_minimal_variance_draws_by_size():
     g, h = RNG.normal(size=(1, 4_000)), RNG.uniform(0.0, 1.0, (1, 4_000))
-    rows, factor, _ = drawn(g, h, "minimal_variance", 0.3)
+    rows, factor, _ = sampled(g, h, "minimal_variance", 0.3)
     size = np.sqrt(g[0] ** 2 + h[0] ** 2)
     by_chance = factor > 1.0
     # p is size × slope, the same slope for all that are drawn by chance.
@@ -65,7 +65,7 @@ def test_minimal_variance_draws_by_size():
 
 def test_one_sided_draws_keep_the_largest():
     g = RNG.normal(size=(1, 3_000))
-    rows, factor, _ = drawn(g, np.ones_like(g), "gradient", 0.3)
+    rows, factor, _ = sampled(g, np.ones_like(g), "gradient", 0.3)
     ranked = np.argsort(-np.abs(g[0]))
     assert set(ranked[:600]) <= set(rows.tolist())
     assert np.count_nonzero(factor == 1.0) == 600
@@ -76,7 +76,7 @@ def test_one_sided_draws_keep_the_largest():
 @pytest.mark.parametrize("size", [0.0, 1.0])
 def test_equal_gradients_are_drawn_alike(sampling, size):
     g = np.full((1, 20_000), size)
-    rows, factor, _ = drawn(g, np.full_like(g, size), sampling, 0.25)
+    rows, factor, _ = sampled(g, np.full_like(g, size), sampling, 0.25)
     assert len(rows) == pytest.approx(5_000, rel=0.1)
     np.testing.assert_allclose(factor, 4.0)
 
@@ -85,14 +85,14 @@ def test_equal_gradients_are_drawn_alike(sampling, size):
 @pytest.mark.parametrize("n_rows", [10_000, 80_000])
 def test_draws_do_not_depend_on_threads_but_on_seed_and_round(sampling, n_rows):
     g, h = RNG.normal(size=(2, n_rows)), RNG.uniform(size=(2, n_rows))
-    rows, factor, pairs = drawn(g, h, sampling, 0.2)
+    rows, factor, pairs = sampled(g, h, sampling, 0.2)
     for threads in (2, 3):
-        again = drawn(g, h, sampling, 0.2, threads=threads)
+        again = sampled(g, h, sampling, 0.2, threads=threads)
         np.testing.assert_array_equal(again[0], rows)
         np.testing.assert_array_equal(again[1], factor)
         np.testing.assert_array_equal(again[2], pairs)
     for other in ({"seed": 1}, {"round_": 1}):
-        assert not np.array_equal(drawn(g, h, sampling, 0.2, **other)[0], rows)
+        assert not np.array_equal(sampled(g, h, sampling, 0.2, **other)[0], rows)
 
 
 def test_balanced_draws_have_as_many_rows_of_each_class():

@@ -59,23 +59,23 @@ OTHERS = {
 def test_predictions_and_scores_are_scikit_learn_s(name, share_bins):
     model, y = (BINNING | OTHERS)[name]
     scoring = ["accuracy"] if y.dtype.kind in "Ui" else ["neg_mean_squared_error", "r2"]
-    found = hr.cross_validate(model, X, y, cv=3, scoring=scoring, share_bins=share_bins)
+    result = hr.cross_validate(model, X, y, cv=3, scoring=scoring, share_bins=share_bins)
     theirs = sk.cross_validate(model, X, y, cv=3, scoring=scoring)
     for metric in scoring:
-        np.testing.assert_allclose(found.scores[metric], theirs[f"test_{metric}"], rtol=1e-12)
-    expected = sk.cross_val_predict(model, X, y, cv=3, method=found.method)
-    np.testing.assert_allclose(found.oof_prediction, expected, rtol=1e-12)
-    assert len(found.models) == 3
+        np.testing.assert_allclose(result.scores[metric], theirs[f"test_{metric}"], rtol=1e-12)
+    expected = sk.cross_val_predict(model, X, y, cv=3, method=result.method)
+    np.testing.assert_allclose(result.oof_prediction, expected, rtol=1e-12)
+    assert len(result.models) == 3
     assert not hasattr(model, "n_features_in_")
 
 
 @pytest.mark.parametrize("name", BINNING)
 def test_models_of_folds_are_kept(name):
     model, y = BINNING[name]
-    found = hr.cross_validate(model, X, y, cv=4)
-    for fitted, fold in zip(found.models, found.folds, strict=True):
-        said = getattr(fitted, found.method)(X[fold.held_out])
-        np.testing.assert_array_equal(said, found.oof_prediction[fold.held_out])
+    result = hr.cross_validate(model, X, y, cv=4)
+    for fitted, fold in zip(result.models, result.folds, strict=True):
+        prediction = getattr(fitted, result.method)(X[fold.held_out])
+        np.testing.assert_array_equal(prediction, result.oof_prediction[fold.held_out])
         assert len(fold.train) + len(fold.held_out) == N
 
 
@@ -127,11 +127,11 @@ FEW_BINS = {"max_bins": 8, **FEW}
 )
 def test_models_of_folds_are_fits_to_bins_of_all_rows(model):
     numbers = np.random.RandomState(1).normal(size=(N, 3))
-    found = hr.cross_validate(model, numbers, Y, cv=3)
-    thresholds = found.models[0]._model.binner.thresholds
+    result = hr.cross_validate(model, numbers, Y, cv=3)
+    thresholds = result.models[0]._model.binner.thresholds
     columns = zip(thresholds, numbers.T, strict=True)
     bins = np.column_stack([np.searchsorted(*column) for column in columns]).astype(float)
-    for fold, fitted in zip(found.folds, found.models, strict=True):
+    for fold, fitted in zip(result.folds, result.models, strict=True):
         train = fold.train  # in other rows, a cut between bins that a node lacks may differ
         own = clone(model).fit(bins[train], Y[train])
         np.testing.assert_array_equal(fitted.predict(numbers[train]), own.predict(bins[train]))
@@ -170,10 +170,10 @@ def with_a_rare_category():
 def test_a_category_that_only_held_out_rows_have_is_not_known():
     table = with_a_rare_category()
     model = hr.GradientBoostingRegressor(**SMALL)
-    found = hr.cross_validate(model, table, Y, cv=sk.KFold(4))
+    result = hr.cross_validate(model, table, Y, cv=sk.KFold(4))
     alone = hr.cross_validate(model, table, Y, cv=sk.KFold(4), share_bins=False)
-    np.testing.assert_array_equal(found.oof_prediction, alone.oof_prediction)
-    values = [fitted._model.schema.categories[2].values for fitted in found.models]
+    np.testing.assert_array_equal(result.oof_prediction, alone.oof_prediction)
+    values = [fitted._model.schema.categories[2].values for fitted in result.models]
     assert ["rare" in known for known in values] == [False, True, True, True]
     for share in (True, False):
         with pytest.raises(DataError, match=r"'rare' .*which did not occur in fit") as caught:
@@ -211,9 +211,9 @@ SPLITTERS = {
 def test_folds_are_those_of_scikit_learn(name):
     cv = SPLITTERS[name]
     groups = GROUPS if name == "groups" else None
-    found = hr.cross_validate(Ridge(), X, Y, cv=cv, groups=groups)
+    result = hr.cross_validate(Ridge(), X, Y, cv=cv, groups=groups)
     expected = sk.check_cv(cv).split(X, Y, groups)
-    for fold, (train, holdout) in zip(found.folds, expected, strict=True):
+    for fold, (train, holdout) in zip(result.folds, expected, strict=True):
         np.testing.assert_array_equal(fold.train, np.arange(N)[train])
         np.testing.assert_array_equal(fold.held_out, np.arange(N)[holdout])
 
@@ -230,35 +230,35 @@ class ByFirstColumn:
 
 
 def test_splitters_see_the_table():
-    found = hr.cross_validate(Ridge(), X, Y, cv=ByFirstColumn())
-    assert [set(X[fold.held_out, 0]) for fold in found.folds] == [{0.0}, {1.0}, {2.0}]
+    result = hr.cross_validate(Ridge(), X, Y, cv=ByFirstColumn())
+    assert [set(X[fold.held_out, 0]) for fold in result.folds] == [{0.0}, {1.0}, {2.0}]
 
 
 @pytest.mark.parametrize("y", [Y, LABELS], ids=["numbers", "classes"])
 def test_a_number_of_folds_keeps_groups_together(y):
     model = hr.DecisionTreeClassifier() if y is LABELS else hr.DecisionTreeRegressor()
-    found = hr.cross_validate(model, X, y, cv=3, groups=GROUPS)
-    for fold in found.folds:
+    result = hr.cross_validate(model, X, y, cv=3, groups=GROUPS)
+    for fold in result.folds:
         assert not set(GROUPS[fold.train]) & set(GROUPS[fold.held_out])
     kind = sk.StratifiedGroupKFold if y is LABELS else sk.GroupKFold
     expected = [holdout for _, holdout in kind(3).split(X, y, GROUPS)]
     np.testing.assert_array_equal(
-        np.concatenate([fold.held_out for fold in found.folds]), np.concatenate(expected)
+        np.concatenate([fold.held_out for fold in result.folds]), np.concatenate(expected)
     )
 
 
 def test_classes_have_the_same_part_in_every_fold():
     ordered = np.sort(CLASSES)
-    found = hr.cross_validate(hr.DecisionTreeClassifier(), X, ordered, cv=3)
-    for fold in found.folds:
+    result = hr.cross_validate(hr.DecisionTreeClassifier(), X, ordered, cv=3)
+    for fold in result.folds:
         assert set(ordered[fold.held_out]) == {0, 1, 2}
 
 
 def test_rows_that_are_never_held_out_have_no_prediction():
-    found = hr.cross_validate(Ridge(), X, Y, cv=sk.TimeSeriesSplit(3))
-    first = found.folds[0].held_out[0]
-    assert np.isnan(found.oof_prediction[:first]).all()
-    assert np.isfinite(found.oof_prediction[first:]).all()
+    result = hr.cross_validate(Ridge(), X, Y, cv=sk.TimeSeriesSplit(3))
+    first = result.folds[0].held_out[0]
+    assert np.isnan(result.oof_prediction[:first]).all()
+    assert np.isfinite(result.oof_prediction[first:]).all()
     labels = hr.cross_validate(
         hr.DecisionTreeClassifier(), X, LABELS, cv=sk.TimeSeriesSplit(3), method="predict"
     ).oof_prediction
@@ -268,21 +268,21 @@ def test_rows_that_are_never_held_out_have_no_prediction():
 
 def test_rows_that_are_held_out_often_have_the_mean():
     cv = sk.RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
-    found = hr.cross_validate(hr.DecisionTreeRegressor(), X, Y, cv=cv)
+    result = hr.cross_validate(hr.DecisionTreeRegressor(), X, Y, cv=cv)
     total = np.zeros(N)
-    for model, fold in zip(found.models, found.folds, strict=True):
+    for model, fold in zip(result.models, result.folds, strict=True):
         total[fold.held_out] += model.predict(X[fold.held_out])
-    np.testing.assert_allclose(found.oof_prediction, total / 2, rtol=1e-14)
-    with pytest.raises(ParameterError, match="more than once, and classes have no mean"):
+    np.testing.assert_allclose(result.oof_prediction, total / 2, rtol=1e-14)
+    with pytest.raises(ParameterError, match="in more than one holdout, and classes have no mean"):
         hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=cv, method="predict")
 
 
 def test_weights_count_in_fits_and_in_metrics():
     model = hr.GradientBoostingRegressor(**SMALL)
-    found = hr.cross_validate(
+    result = hr.cross_validate(
         model, X, Y, sample_weight=WEIGHTS, scoring=["rmse", "neg_root_mean_squared_error"]
     )
-    for i, fold in enumerate(found.folds):
+    for i, fold in enumerate(result.folds):
         own = hr.GradientBoostingRegressor(**SMALL).fit(
             X[fold.train], Y[fold.train], WEIGHTS[fold.train]
         )
@@ -290,53 +290,55 @@ def test_weights_count_in_fits_and_in_metrics():
         expected = root_mean_squared_error(
             Y[rows], own.predict(X[rows]), sample_weight=WEIGHTS[rows]
         )
-        assert found.scores["rmse"][i] == pytest.approx(expected, rel=1e-12)
-        assert found.scores["neg_root_mean_squared_error"][i] == pytest.approx(-expected, rel=1e-12)
+        assert result.scores["rmse"][i] == pytest.approx(expected, rel=1e-12)
+        assert result.scores["neg_root_mean_squared_error"][i] == pytest.approx(
+            -expected, rel=1e-12
+        )
 
 
 def test_weights_count_where_a_model_scores_itself():
-    found = hr.cross_validate(RidgeClassifier(), X, LABELS, cv=3, sample_weight=WEIGHTS)
-    fold = found.folds[0]
+    result = hr.cross_validate(RidgeClassifier(), X, LABELS, cv=3, sample_weight=WEIGHTS)
+    fold = result.folds[0]
     own = RidgeClassifier().fit(X[fold.train], LABELS[fold.train], WEIGHTS[fold.train])
     expected = own.score(X[fold.held_out], LABELS[fold.held_out], WEIGHTS[fold.held_out])
-    assert found.scores["score"][0] == pytest.approx(expected, rel=1e-12)
+    assert result.scores["score"][0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_scorers_that_take_no_weights_get_none():
     model = hr.GradientBoostingRegressor(**SMALL)
-    found = hr.cross_validate(model, X, Y, sample_weight=WEIGHTS, scoring="neg_max_error")
-    rows = found.folds[0].held_out
-    assert found.scores["neg_max_error"][0] == -np.abs(Y - found.oof_prediction)[rows].max()
+    result = hr.cross_validate(model, X, Y, sample_weight=WEIGHTS, scoring="neg_max_error")
+    rows = result.folds[0].held_out
+    assert result.scores["neg_max_error"][0] == -np.abs(Y - result.oof_prediction)[rows].max()
 
 
 def test_folds_may_go_on_from_a_model():
     start = hr.GradientBoostingRegressor(**SMALL).fit(X[::2], Y[::2])
     model = hr.GradientBoostingRegressor(**SMALL)
-    found = hr.cross_validate(model, X, Y, cv=3, params={"init_model": start})
-    for fold, fitted in zip(found.folds, found.models, strict=True):
+    result = hr.cross_validate(model, X, Y, cv=3, params={"init_model": start})
+    for fold, fitted in zip(result.folds, result.models, strict=True):
         own = clone(model).fit(X[fold.train], Y[fold.train], init_model=start)
         rows = fold.held_out
-        np.testing.assert_array_equal(found.oof_prediction[rows], own.predict(X[rows]))
+        np.testing.assert_array_equal(result.oof_prediction[rows], own.predict(X[rows]))
         assert fitted.n_iter_ == 16
 
 
 def test_an_evaluation_set_is_the_same_for_all_folds():
     model = hr.GradientBoostingRegressor(**SMALL)
-    found = hr.cross_validate(model, X, Y, params={"eval_set": [(X[:50], Y[:50])]})
-    for fitted in found.models:
-        said = root_mean_squared_error(Y[:50], fitted.predict(X[:50]))
-        assert fitted.evals_result_["eval_0"]["rmse"][-1] == pytest.approx(said, rel=1e-12)
+    result = hr.cross_validate(model, X, Y, params={"eval_set": [(X[:50], Y[:50])]})
+    for fitted in result.models:
+        rmse = root_mean_squared_error(Y[:50], fitted.predict(X[:50]))
+        assert fitted.evals_result_["eval_0"]["rmse"][-1] == pytest.approx(rmse, rel=1e-12)
 
 
 def test_further_arguments_of_fit_are_cut_to_the_rows():
     pipeline = make_pipeline(StandardScaler(), Ridge())
-    found = hr.cross_validate(pipeline, X, Y, params={"ridge__sample_weight": WEIGHTS})
-    fold = found.folds[0]
+    result = hr.cross_validate(pipeline, X, Y, params={"ridge__sample_weight": WEIGHTS})
+    fold = result.folds[0]
     own = make_pipeline(StandardScaler(), Ridge()).fit(
         X[fold.train], Y[fold.train], ridge__sample_weight=WEIGHTS[fold.train]
     )
     np.testing.assert_allclose(
-        found.oof_prediction[fold.held_out], own.predict(X[fold.held_out]), rtol=1e-12
+        result.oof_prediction[fold.held_out], own.predict(X[fold.held_out]), rtol=1e-12
     )
     seen = []
     hr.cross_validate(
@@ -347,28 +349,28 @@ def test_further_arguments_of_fit_are_cut_to_the_rows():
 
 def test_groups_reach_fits_that_take_them():
     model = hr.GradientBoostingRegressor(subsample=0.5, sampling="group", **SMALL)
-    found = hr.cross_validate(model, X, Y, cv=sk.GroupKFold(3), groups=GROUPS)
-    assert np.isfinite(found.scores["rmse"]).all()
+    result = hr.cross_validate(model, X, Y, cv=sk.GroupKFold(3), groups=GROUPS)
+    assert np.isfinite(result.scores["rmse"]).all()
 
 
 def test_folds_stop_by_the_rows_they_hold_out():
     model = hr.GradientBoostingRegressor(n_estimators=300, learning_rate=0.5, min_samples_leaf=2)
-    found = hr.cross_validate(model, X, Y, early_stopping=True, sample_weight=WEIGHTS)
-    for i, (fitted, fold) in enumerate(zip(found.models, found.folds, strict=True)):
+    result = hr.cross_validate(model, X, Y, early_stopping=True, sample_weight=WEIGHTS)
+    for i, (fitted, fold) in enumerate(zip(result.models, result.folds, strict=True)):
         assert fitted.best_iteration_ == fitted.n_iter_ < 300
-        assert fitted.best_score_ == pytest.approx(found.scores["rmse"][i], rel=1e-12)
+        assert fitted.best_score_ == pytest.approx(result.scores["rmse"][i], rel=1e-12)
         assert len(fold.train) == 192
-    assert found.to_dict()["best_iteration"].tolist() == [m.best_iteration_ for m in found.models]
+    assert result.to_dict()["best_iteration"].tolist() == [m.best_iteration_ for m in result.models]
     assert model.early_stopping is False
 
 
 def test_the_classes_of_a_fold_may_be_fewer():
     y = np.where(np.arange(N) < 20, 2, CLASSES % 2)
     cv = [(np.arange(20, N), np.arange(20)), (np.arange(0, N, 2), np.arange(1, N, 2))]
-    found = hr.cross_validate(hr.GradientBoostingClassifier(**SMALL), X, y, cv=cv)
-    assert found.oof_prediction.shape == (N, 3)
-    np.testing.assert_array_equal(found.oof_prediction[:20:2, 2], 0.0)
-    assert found.scores["log_loss"][0] > 30.0
+    result = hr.cross_validate(hr.GradientBoostingClassifier(**SMALL), X, y, cv=cv)
+    assert result.oof_prediction.shape == (N, 3)
+    np.testing.assert_array_equal(result.oof_prediction[:20:2, 2], 0.0)
+    assert result.scores["log_loss"][0] > 30.0
     with pytest.raises(DataError, match="decision_function of a fold has no column for 2"):
         hr.cross_validate(
             hr.GradientBoostingClassifier(**SMALL), X, y, cv=cv, method="decision_function"
@@ -432,9 +434,9 @@ DEFAULTS = {
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_models_are_judged_by_what_suits_them(name):
     model, y, expected = DEFAULTS[name]
-    found = hr.cross_validate(model, X, y, cv=2)
-    assert list(found.scores) == expected.split()
-    assert all(np.isfinite(values).all() for values in found.scores.values())
+    result = hr.cross_validate(model, X, y, cv=2)
+    assert list(result.scores) == expected.split()
+    assert all(np.isfinite(values).all() for values in result.scores.values())
 
 
 def test_the_metric_of_a_fold_is_that_of_an_evaluation_set():
@@ -451,20 +453,20 @@ def test_the_metric_of_a_fold_is_that_of_an_evaluation_set():
         "a written loss of classes",
     ):
         model, y, metric = DEFAULTS[name]
-        found = hr.cross_validate(model, X, y, cv=2, share_bins=False)
-        fold = found.folds[0]
+        result = hr.cross_validate(model, X, y, cv=2, share_bins=False)
+        fold = result.folds[0]
         own = type(model)(**model.get_params()).fit(
             X[fold.train], y[fold.train], eval_set=[(X[fold.held_out], y[fold.held_out])]
         )
         expected = own.evals_result_["eval_0"][metric][-1]
-        assert found.scores[metric][0] == pytest.approx(expected, rel=1e-12), name
+        assert result.scores[metric][0] == pytest.approx(expected, rel=1e-12), name
 
 
 def test_scoring_may_be_functions_scorers_or_a_dict():
     def pinball(y, prediction):
         return mean_pinball_loss(y, prediction, alpha=0.9)
 
-    def told(y, prediction, sample_weight):
+    def named_metric(y, prediction, sample_weight):
         assert sample_weight is None
         return "bias", float(np.mean(prediction - y)), False
 
@@ -472,13 +474,13 @@ def test_scoring_may_be_functions_scorers_or_a_dict():
         return float(np.mean(model.predict(X) > y))
 
     model = hr.GradientBoostingRegressor(**SMALL)
-    scoring = [pinball, told, scorer, make_scorer(root_mean_squared_error)]
-    found = hr.cross_validate(model, X, Y, scoring=scoring)
-    assert list(found.scores) == ["pinball", "bias", "scorer", "root_mean_squared_error"]
-    rows, said = found.folds[1].held_out, found.oof_prediction
-    assert found.scores["pinball"][1] == pytest.approx(pinball(Y[rows], said[rows]))
-    assert found.scores["bias"][1] == pytest.approx(np.mean(said[rows] - Y[rows]))
-    assert found.scores["scorer"][1] == pytest.approx(np.mean(said[rows] > Y[rows]))
+    scoring = [pinball, named_metric, scorer, make_scorer(root_mean_squared_error)]
+    result = hr.cross_validate(model, X, Y, scoring=scoring)
+    assert list(result.scores) == ["pinball", "bias", "scorer", "root_mean_squared_error"]
+    rows, prediction = result.folds[1].held_out, result.oof_prediction
+    assert result.scores["pinball"][1] == pytest.approx(pinball(Y[rows], prediction[rows]))
+    assert result.scores["bias"][1] == pytest.approx(np.mean(prediction[rows] - Y[rows]))
+    assert result.scores["scorer"][1] == pytest.approx(np.mean(prediction[rows] > Y[rows]))
     named = hr.cross_validate(
         model, X, Y, scoring={"a": "rmse", "b": pinball, "c": "neg_max_error"}
     )
@@ -491,14 +493,14 @@ def test_classes_of_functions_are_as_they_were_given():
         return log_loss(y == "yes", prediction)
 
     model = hr.GradientBoostingClassifier(**SMALL)
-    found = hr.cross_validate(model, X, LABELS, scoring=[surprise, "log_loss"])
-    np.testing.assert_allclose(found.scores["surprise"], found.scores["log_loss"], rtol=1e-9)
+    result = hr.cross_validate(model, X, LABELS, scoring=[surprise, "log_loss"])
+    np.testing.assert_allclose(result.scores["surprise"], result.scores["log_loss"], rtol=1e-9)
 
 
 def test_a_model_without_a_target():
-    found = hr.cross_validate(hr.OneClassSVM(), X, scoring=lambda model, X, y: len(X))
-    assert found.method == "decision_function"
-    assert found.scores["<lambda>"].tolist() == [48.0] * 5
+    result = hr.cross_validate(hr.OneClassSVM(), X, scoring=lambda model, X, y: len(X))
+    assert result.method == "decision_function"
+    assert result.scores["<lambda>"].tolist() == [48.0] * 5
 
 
 @pytest.mark.parametrize("kind", [hr.GradientBoostingRegressor, hr.RandomForestRegressor])
@@ -520,21 +522,21 @@ def test_progress_is_shown_fold_by_fold(capsys):
     hr.cross_validate(Ridge(), X, Y, cv=3, verbose=1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
-    assert lines[2].startswith("fold 3/3  held out rmse ")
+    assert lines[2].startswith("fold 3/3  holdout rmse ")
     hr.cross_validate(Ridge(), X, Y, cv=3)
     assert capsys.readouterr().err == ""
 
 
 def test_models_are_silent_while_folds_are_shown(capsys):
     model = hr.GradientBoostingRegressor(verbose=1, **SMALL)
-    found = hr.cross_validate(model, X, Y, cv=2, verbose=1)
+    result = hr.cross_validate(model, X, Y, cv=2, verbose=1)
     assert len(capsys.readouterr().err.splitlines()) == 2
-    assert [fitted.verbose for fitted in found.models] == [1, 1]
+    assert [fitted.verbose for fitted in result.models] == [1, 1]
     hr.cross_validate(model, X, Y, cv=2)
     assert len(capsys.readouterr().err.splitlines()) == 16
     flagged = make_pipeline(Ridge(), verbose=True)
-    found = hr.cross_validate(flagged, X, Y, cv=2, verbose=1)
-    assert found.models[0].verbose is True
+    result = hr.cross_validate(flagged, X, Y, cv=2, verbose=1)
+    assert result.models[0].verbose is True
     assert capsys.readouterr().out == ""
 
 
@@ -547,7 +549,10 @@ BAD = {
     "a fold": ({"cv": 1}, "cv: .*n_splits=1"),
     "too many folds": ({"cv": 500}, "cv: .*n_splits=500"),
     "no folds": ({"cv": []}, r"cv=\[\] has no folds"),
-    "an empty fold": ({"cv": [(np.arange(N), np.arange(0))]}, "fold 1 has no rows to fit to"),
+    "an empty fold": (
+        {"cv": [(np.arange(N), np.arange(0))]},
+        "the training set or the holdout of fold 1 is empty",
+    ),
     "rows that are not there": ({"cv": [([0, 1], [N])]}, "cv: index 240 is out of bounds"),
     "no groups": ({"cv": sk.GroupKFold(3)}, "cv: The 'groups' parameter should not be None"),
     "a metric": ({"scoring": "rsme"}, "scoring='rsme' is not allowed; did you mean 'rmse'"),
@@ -556,28 +561,28 @@ BAD = {
     "a method": ({"method": "transform"}, "method='transform' is not allowed"),
     "a flag": ({"share_bins": 1}, "share_bins=1 is not allowed"),
     "verbose": ({"verbose": -1}, "verbose=-1 is not allowed"),
-    "stopping": ({"early_stopping": True}, "Ridge cannot stop by the rows held out"),
+    "stopping": ({"early_stopping": True}, "Ridge has no early stopping"),
     "weights of a pipeline": (
         {"model": make_pipeline(Ridge()), "sample_weight": WEIGHTS},
-        "fit of Pipeline takes none.*step__sample_weight",
+        "fit of Pipeline does not accept it.*step__sample_weight",
     ),
     "a parameter": (
         {"model": hr.GradientBoostingRegressor(learning_rate=-1)},
         "learning_rate=-1 is not allowed",
     ),
     "no table": ({"X": None}, "X has no rows"),
-    "no argument of fit": ({"params": {"epochs": 3}}, "fit of Ridge takes no 'epochs'"),
+    "no argument of fit": ({"params": {"epochs": 3}}, "fit of Ridge does not accept 'epochs'"),
     "weights twice": (
         {"sample_weight": WEIGHTS, "params": {"sample_weight": WEIGHTS}},
-        "sample_weight is given twice",
+        "sample_weight is passed twice",
     ),
-    "weights of no row held out": (
+    "weights of an empty holdout": (
         {"sample_weight": np.arange(N) >= 48},
-        "zero in every row that fold 1",
+        "zero in the whole training set or holdout of fold 1",
     ),
     "a checkpoint": (
         {"model": hr.GradientBoostingRegressor(), "params": {"checkpoint": "a.ckpt"}},
-        "overwrite each other's checkpoint",
+        "a checkpoint is not allowed",
     ),
     "two evaluation sets": (
         {
@@ -585,13 +590,13 @@ BAD = {
             "early_stopping": True,
             "params": {"eval_set": [(X, Y)]},
         },
-        "params must have no eval_set",
+        "params must not have one",
     ),
-    "no metric": ({"scoring": []}, r"scoring=\[\] names no metric"),
-    "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics called 'rmse'"),
-    "a name that is told twice": (
+    "no metric": ({"scoring": []}, r"scoring=\[\] has no metric"),
+    "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics named 'rmse'"),
+    "a name that is returned twice": (
         {"scoring": [lambda y, p: ("rmse", 0.0, True), "rmse"]},
-        "several metrics called 'rmse'",
+        "several metrics named 'rmse'",
     ),
     "a list of arrays": (
         {
@@ -599,7 +604,7 @@ BAD = {
             "y": np.column_stack([CLASSES, CLASSES % 2]),
             "method": "predict_proba",
         },
-        "an array for each column of y; set method='predict'",
+        "returns an array for each column of y; set method='predict'",
     ),
     "a loss": (
         {"model": hr.GradientBoostingRegressor(loss="sqare"), "share_bins": False},
@@ -624,9 +629,9 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_done_is_refused(name):
-    given, message = BAD[name]
+    arguments, message = BAD[name]
     with pytest.raises((ParameterError, DataError), match=message):
-        hr.cross_validate(**{"model": Ridge(), "X": X, "y": Y, **given})
+        hr.cross_validate(**{"model": Ridge(), "X": X, "y": Y, **arguments})
 
 
 def test_errors_of_models_are_passed_through():

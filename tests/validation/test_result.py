@@ -41,14 +41,14 @@ def test_it_shows_means_and_spreads_and_every_fold():
 
 
 def test_means_and_spreads_are_numbers_by_metric():
-    found = result(rmse=[1.5, 2.5], r2=[0.25, 0.75])
-    assert found.mean == {"rmse": 2.0, "r2": 0.5}
-    assert found.std == {"rmse": 0.5, "r2": 0.25}
+    validation = result(rmse=[1.5, 2.5], r2=[0.25, 0.75])
+    assert validation.mean == {"rmse": 2.0, "r2": 0.5}
+    assert validation.std == {"rmse": 0.5, "r2": 0.25}
 
 
 def test_columns_have_an_entry_for_each_fold():
-    found = result(rmse=[1.5, 2.5])
-    columns = {name: column.tolist() for name, column in found.to_dict().items()}
+    validation = result(rmse=[1.5, 2.5])
+    columns = {name: column.tolist() for name, column in validation.to_dict().items()}
     assert columns == {
         "fold": [1, 2],
         "train_rows": [4, 4],
@@ -57,7 +57,7 @@ def test_columns_have_an_entry_for_each_fold():
         "fit_time": [0.5, 0.25],
         "score_time": [0.25, 0.5],
     }
-    frame = found.to_frame()
+    frame = validation.to_frame()
     assert list(frame.columns) == list(columns)
     assert frame["rmse"].tolist() == [1.5, 2.5]
 
@@ -72,15 +72,15 @@ def test_it_can_be_drawn():
 
 def test_times_are_there_and_positive():
     rng = np.random.RandomState(0)
-    found = hr.cross_validate(Ridge(), rng.normal(size=(30, 2)), rng.normal(size=30), cv=2)
-    assert all(fold.fit_time > 0.0 and fold.score_time > 0.0 for fold in found.folds)
+    validation = hr.cross_validate(Ridge(), rng.normal(size=(30, 2)), rng.normal(size=30), cv=2)
+    assert all(fold.fit_time > 0.0 and fold.score_time > 0.0 for fold in validation.folds)
 
 
 def test_it_can_be_asked_by_scikit_learn_s_names():
-    found = result(rmse=[1.5, 2.5], r2=[0.25, 0.75])
+    validation = result(rmse=[1.5, 2.5], r2=[0.25, 0.75])
     assert (
-        list(found)
-        == list(found.keys())
+        list(validation)
+        == list(validation.keys())
         == [
             *(
                 "fit_time",
@@ -93,11 +93,11 @@ def test_it_can_be_asked_by_scikit_learn_s_names():
             )
         ]
     )
-    assert found["test_score"].tolist() == found["test_rmse"].tolist() == [1.5, 2.5]
-    assert found["test_r2"].tolist() == [0.25, 0.75]
-    assert found["fit_time"].tolist() == [0.5, 0.25]
-    assert found["estimator"] is found.models
-    assert found["indices"]["test"][1].tolist() == [0, 1]
-    assert dict(found).keys() == set(found.keys())
+    assert validation["test_score"].tolist() == validation["test_rmse"].tolist() == [1.5, 2.5]
+    assert validation["test_r2"].tolist() == [0.25, 0.75]
+    assert validation["fit_time"].tolist() == [0.5, 0.25]
+    assert validation["estimator"] is validation.models
+    assert validation["indices"]["test"][1].tolist() == [0, 1]
+    assert dict(validation).keys() == set(validation.keys())
     with pytest.raises(KeyError, match="'train_score'; there are fit_time, "):
-        found["train_score"]
+        validation["train_score"]

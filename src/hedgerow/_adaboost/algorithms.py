@@ -30,11 +30,11 @@ from hedgerow._types import Floats
 MAX_DRAWS = 100
 # A base model's weight, or its largest error relative to the largest y, that rounding can explain.
 ROUNDING = 1e-12
-# Schapire and Singer (1999) smooth shares by a quarter of a row; this is that for 2,500 rows, and
-# does not depend on whether a row is repeated or weighed.
+# Schapire and Singer (1999) smooth class shares by a quarter of a row; this is that for 2,500 rows,
+# and does not depend on whether rows are repeated or weighted.
 SMALLEST_SHARE = 1e-4
-# LogitBoost's responses and weights must not run away: Friedman, Hastie and Tibshirani (2000)
-# advise a bound between 2 and 4 for the first and twice the machine's precision for the second.
+# Bounds of LogitBoost's responses and weights: Friedman, Hastie and Tibshirani (2000) recommend
+# 2 to 4 for the former and twice the machine precision for the latter.
 LARGEST_RESPONSE = 4.0
 SMALLEST_WEIGHT = 2.0 * float(np.finfo(np.float64).eps)
 
@@ -115,13 +115,13 @@ class _Method:
         return 1 if self.n_classes == 2 else self.n_classes
 
     def _score_of_class(self, scores: Floats, labels: Labels) -> Floats:
-        """Return the score of each row's own class; of two, y F with y = ±1."""
+        """Return the score of each row's own class; for two classes y F with y = ±1."""
         if self.n_classes == 2:
             return np.where(labels == 1, scores[:, 0], -scores[:, 0])
         return scores[np.arange(len(labels)), labels]
 
     def _indicators(self, labels: Labels) -> NDArray[np.bool_]:
-        """Return which class each score is for: a column, or for more classes one each."""
+        """Return indicators of the class of each score: one column, or one for each class."""
         if self.n_classes == 2:
             return labels[:, None] == 1
         return labels[:, None] == np.arange(self.n_classes)
@@ -131,9 +131,9 @@ class _Method:
 class Discrete(_Method):
     """AdaBoost with base models that predict classes; SAMME for more than two.
 
-    A base model of weighted error err has the weight α = log((1 − err) / err) + log(K − 1), and
-    rows that it gets wrong are weighed up by exp(α). The score of a class is the weight of the base
-    models for it less a share of the weight of the others.
+    A base model with weighted error err has the weight α = log((1 − err) / err) + log(K − 1), and
+    the weights of misclassified rows are multiplied by exp(α). The score of a class is the weight
+    of the base models that predict it, minus 1 / (K − 1) of the weight of the others.
     """
 
     has_classifiers: ClassVar[bool] = True
@@ -145,14 +145,14 @@ class Discrete(_Method):
     ) -> AdaBoostRounds:
         """Fit, measure, reweight the rows; stop at a base model that is perfect or useless.
 
-        A perfect base model is kept, with weight 1 or what it takes to set every row right. One no
-        better than chance is not, unless it is the first, which then has weight 0. If rows are
-        drawn, they are drawn again instead; after a base model worse than chance, by the weights of
-        the beginning.
+        A perfect base model is kept, with weight 1 or the weight that makes every training row
+        right. One that is no better than chance is discarded, unless it is the first, which then
+        has weight 0. With resampling, the sample is repeated instead; after a base model worse than
+        chance, with the initial weights.
         """
         rounds, w = AdaBoostRounds(), start.copy()
         draws = resets = 0
-        against = np.zeros(len(w))  # the weight of the base models that get a row wrong
+        against = np.zeros(len(w))  # the weight of the base models that misclassify a row
         while len(rounds) < n_rounds:
             base_model, predicted = learner.classify(w)
             wrong = predicted != labels
@@ -184,7 +184,7 @@ class Discrete(_Method):
         return self.learning_rate * alpha if abs(alpha) > ROUNDING else 0.0
 
     def _error(self, w: Floats, wrong: NDArray[np.bool_]) -> float:
-        error = sum_of(w * wrong)  # faster than taking the wrong rows out
+        error = sum_of(w * wrong)  # faster than selecting the misclassified rows
         return error / len(w) if self.error_divisor == "rows" else error
 
     def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
@@ -200,12 +200,12 @@ class Discrete(_Method):
         return votes
 
     def decision(self, scores: Floats, total_weight: float) -> Floats:
-        """Return the mean vote; for two classes, the difference of theirs."""
+        """Return the mean vote; for two classes, the difference of their means."""
         total = total_weight or 1.0
         return 2.0 * scores[:, 0] / total if self.n_classes == 2 else scores / total
 
     def probabilities(self, decision: Floats) -> Floats:
-        """Return the sigmoid, or the softmax of K − 1 th parts."""
+        """Return the sigmoid, or the softmax of scores / (K − 1)."""
         return _sigmoid_or_softmax(decision, self.n_classes - 1)
 
     def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
@@ -218,9 +218,9 @@ class Discrete(_Method):
 class Real(_Method):
     """Real AdaBoost, with probabilities as predictions; SAMME.R for more than two classes.
 
-    A base model adds (K − 1) (log p_k − mean of log p) to the score of class k: of two classes,
-    half the log-odds. Rows are weighed by exp of the score added to their class, divided by 1 − K.
-    A share below 1e-4 is taken for that, so that a pure leaf is not infinitely sure.
+    A base model adds (K − 1) (log p_k − mean of log p) to the score of class k: for two classes,
+    half the log-odds. Weights are multiplied by exp(−s / (K − 1)), with s the score added to the
+    row's class. Probabilities are at least 1e-4, so that scores of pure leaves are finite.
     """
 
     has_classifiers: ClassVar[bool] = True
@@ -245,7 +245,7 @@ class Real(_Method):
         return probabilities(base_model, X, classes)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return logarithms of the probabilities, less their mean."""
+        """Return logarithms of the probabilities, minus their mean."""
         logs = log(np.maximum(output, SMALLEST_SHARE))
         votes = weight * (self.n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True))
         return votes[:, 1:] if self.n_classes == 2 else votes
@@ -255,7 +255,7 @@ class Real(_Method):
         return 2.0 * scores[:, 0] if self.n_classes == 2 else scores.copy()
 
     def probabilities(self, decision: Floats) -> Floats:
-        """Return the sigmoid, or the softmax of K − 1 th parts."""
+        """Return the sigmoid, or the softmax of scores / (K − 1)."""
         return _sigmoid_or_softmax(decision, self.n_classes - 1)
 
     def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
@@ -267,8 +267,8 @@ class Real(_Method):
 class Gentle(_Method):
     """Gentle AdaBoost: least-squares fits f of y = ±1, and rows reweighted by exp(−y f).
 
-    For more than two classes there is a problem for each class against the others, with weights and
-    a base model a round of its own (AdaBoost.MH).
+    With more than two classes, there is a problem for each class against the others, with its own
+    weights and its own base model in each round (AdaBoost.MH).
     """
 
     has_classifiers: ClassVar[bool] = False
@@ -276,7 +276,7 @@ class Gentle(_Method):
     def boost(
         self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
     ) -> AdaBoostRounds:
-        """Fit, measure, reweigh the rows."""
+        """Fit, measure, reweight the rows."""
         rounds, y = AdaBoostRounds(), self._signs(labels)
         w = self._spread(start)
         while len(rounds) < n_rounds:
@@ -289,7 +289,7 @@ class Gentle(_Method):
         return np.where(self._indicators(labels), 1.0, -1.0)
 
     def _spread(self, start: Floats) -> Floats:
-        """Return every score the same part of the weights."""
+        """Return the weights, divided equally among the scores."""
         return np.repeat(start[:, None] / self.n_outputs, self.n_outputs, axis=1)
 
     def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
@@ -297,7 +297,7 @@ class Gentle(_Method):
         return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return the numbers, shrunk."""
+        """Return the numbers, times the learning rate."""
         return weight * output[:, None]
 
     def decision(self, scores: Floats, total_weight: float) -> Floats:  # noqa: ARG002
@@ -305,11 +305,11 @@ class Gentle(_Method):
         return 2.0 * scores[:, 0] if self.n_classes == 2 else 2.0 * scores
 
     def probabilities(self, decision: Floats) -> Floats:
-        """Return the sigmoid, for more classes as parts of their sum."""
+        """Return the sigmoid; for more classes, normalised."""
         if self.n_classes == 2:
             return class_probabilities(decision[:, None], "sigmoid")
         p = np.stack([prediction_of(of_class[:, None], "sigmoid") for of_class in decision.T], 1)
-        # Where no class is likely at all, the sigmoids may all vanish.
+        # If no class is likely, all sigmoids may underflow.
         p = np.maximum(p, np.finfo(np.float64).tiny)
         return p / p.sum(axis=1, keepdims=True)
 
@@ -323,9 +323,9 @@ class Gentle(_Method):
 class Logit(_Method):
     """LogitBoost: base models are weighted least-squares fits of Newton steps on the log loss.
 
-    With p the probability so far, a row of the class has the response 1 / p, another −1 / (1 − p),
-    and the weight p (1 − p). For more than two classes there is a base model for each class a
-    round, and the scores are kept summing to 0.
+    With p the current probability, a row of the class has the response 1 / p, any other
+    −1 / (1 − p), and the weight is p (1 − p). With more than two classes, a round has a base model
+    for each class, and the scores sum to 0.
     """
 
     has_classifiers: ClassVar[bool] = False
@@ -367,7 +367,7 @@ class Logit(_Method):
         return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return the step, shrunk."""
+        """Return the step, times the learning rate."""
         return self._step(output[:, None], weight)
 
     def decision(self, scores: Floats, total_weight: float) -> Floats:  # noqa: ARG002
@@ -391,9 +391,9 @@ class Logit(_Method):
 class R2:
     """AdaBoost.R2: regression, with weights by the size of the error and the weighted median.
 
-    A row's loss is its error as a part of the largest, optionally squared or 1 − exp(−loss). For a
-    base model with the mean loss L, β = L / (1 − L); its weight is log(1 / β), and rows are weighed
-    down by β^(1 − loss).
+    A row's loss is its error relative to the largest, optionally squared or 1 − exp(−loss). For a
+    base model with the mean loss L, β = L / (1 − L); its weight is log(1 / β), and the weights of
+    rows are multiplied by β^(1 − loss).
     """
 
     has_classifiers: ClassVar[bool] = False
@@ -404,8 +404,8 @@ class R2:
     def boost(self, learner: Learner, y: Floats, start: Floats, n_rounds: int) -> AdaBoostRounds:
         """Fit, measure, reweight the rows; stop if a base model is perfect or too inaccurate.
 
-        A perfect base model's weight is infinite on paper; here it outweighs all others together.
-        One with a mean loss of ½ or more is not kept, unless it is the first, which has weight 0.
+        A perfect base model would have infinite weight; here it outweighs all others together.
+        One with a mean loss of ½ or more is discarded, unless it is the first, which has weight 0.
         """
         rounds, w = AdaBoostRounds(), start.copy()
         while len(rounds) < n_rounds:
@@ -435,7 +435,7 @@ class R2:
 
 
 def weighted_median(predictions: Floats, weights: Floats) -> Floats:
-    """Return of each row the smallest prediction with half the weight at or below it."""
+    """Return each row's smallest prediction with at least half the weight at or below it."""
     order = np.argsort(predictions, axis=1, kind="stable")
     reached = np.cumsum(weights[order], axis=1)
     place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
@@ -446,7 +446,7 @@ def weighted_median(predictions: Floats, weights: Floats) -> Floats:
 def weigh_up(weights: Floats, wrong: NDArray[np.bool_], alpha: float) -> float:
     """Multiply the weights of wrong rows by exp(α) and scale all to sum to 1, in place.
 
-    Returns the sum before scaling. Right rows are weighed down instead, which cannot overflow.
+    Returns the sum before scaling. The other rows are divided instead, which cannot overflow.
     """
     weights *= np.where(wrong, 1.0, math.exp(-alpha))
     total = sum_of(weights)
@@ -457,7 +457,7 @@ def weigh_up(weights: Floats, wrong: NDArray[np.bool_], alpha: float) -> float:
 def reweigh(weights: Floats, exponent: Floats) -> float:
     """Multiply the weights by exp(exponent) and scale all to sum to 1, in place.
 
-    Returns the sum before scaling. The largest exponent is taken out, so nothing can overflow.
+    Returns the sum before scaling. The largest exponent is subtracted, so nothing can overflow.
     """
     top = float(exponent[weights > 0.0].max())
     weights *= exp(np.minimum(exponent - top, 0.0))

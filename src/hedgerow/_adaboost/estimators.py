@@ -1,4 +1,4 @@
-"""The estimators: AdaBoost for classes and for numbers."""
+"""The estimators: AdaBoost for classification and regression."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AdaBoost(TableEstimator):
         return self.estimator is None
 
     def _rows(self, X: Any) -> tuple[Any, int]:
-        """Read a table as the base models take it; also return the threads for it."""
+        """Read a table for the base models; also return the number of threads."""
         if isinstance(self._fitted_model(), TreeCommittee):
             matrix = self._matrix(X)
             return matrix, self._threads_for(matrix)
@@ -67,13 +67,13 @@ class AdaBoost(TableEstimator):
 
 @with_parameters
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
-    """AdaBoost: a weighted vote of base models, each fitted with more weight on what was got wrong.
+    """AdaBoost: a weighted vote of base models, each fitted with more weight on previous errors.
 
     By default the base models are stumps, grown on bins. 'SAMME' and 'real' stop before
-    n_estimators rounds when a base model makes no mistake; with 'SAMME' it gets weight 1, or as
-    much more as it takes for the vote to be right on every training row. 'SAMME' also stops at a
-    base model that is no better than chance (err ≥ 1 − 1/K), which is not kept, unless it is the
-    first: then it has weight 0, with a warning.
+    n_estimators rounds when a base model makes no error; with 'SAMME' it has weight 1, or a larger
+    one if the vote needs it to be right on every training row. 'SAMME' also stops at a base model
+    that is no better than chance (err ≥ 1 − 1/K), which is discarded, unless it is the first: then
+    it has weight 0, with a warning.
 
     Parameters
     ----------
@@ -84,27 +84,23 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_classes_ : int
-        How many there are.
+        Number of classes.
     estimators_ : list
-        The base model of each round; a list of one for each class where a round has several. Trees
-        are shown by views with `predict` and `tree`.
+        The base model of each round, or a list with one for each class if a round has several.
+        Trees are views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
         α of each base model: log((1 − err) / err) + log(K − 1), times learning_rate, for 'SAMME';
         learning_rate for the others.
     estimator_errors_ : array of shape (n_rounds,)
-        err of each round: the part of the weight that it was fitted with on the wrong side of its
-        base models.
+        err of each round: the weighted fraction of misclassified rows.
     weight_sums_ : array of shape (n_rounds,)
-        z after each round: the sum of the rows' weights, were they not scaled back to 1 for the
-        next. They begin with 1, also after a reset, and may end beyond the largest float.
+        z after each round: the sum of the row weights if they were not normalised after each round.
+        It starts at 1, also after a reset, and may overflow.
     resets_ : array of shape (n_rounds,)
-        How often the weights were set back before the base model of the round was found.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+        How often the weights were reset before the base model of each round.
+    {columns}
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the gain in a tree, averaged by the weights of the trees.
+        The gain of each feature, normalised in each tree and averaged by the trees' weights.
 
     Examples
     --------
@@ -125,15 +121,15 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. The default trees
-            take NaN, None and NA for missing values, and strings and categories as they are; with
-            an estimator, X may be what that takes.
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. For the default
+            trees, NaN, None and NA are missing values, and strings and categories are categorical
+            features. With an estimator, X may be any table that it supports.
         y : array of shape (n_rows,)
             The classes.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows to begin with, not negative and not all 0.
+            Initial row weights, nonnegative and not all 0.
         samples : list of arrays of row numbers, optional
-            With resample, the rows to fit in each round, instead of rows drawn at random.
+            With resample=True, the rows of each round, instead of random samples.
 
         Returns
         -------
@@ -144,10 +140,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Return a number for ``classes_[1]`` against the other, or for more a column a class.
+        """Return the score of ``classes_[1]`` against the other class, or a column for each class.
 
-        With 'SAMME' it is the mean vote by the base models' weights (of two classes, the difference
-        of their means), with the others the additive model: log-odds, 2 F, of two classes.
+        With 'SAMME' it is the weighted mean vote of the base models (for two classes, the
+        difference of the means), otherwise the additive model: for two classes the log-odds, 2 F.
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
         total = np.cumsum(model.weights)[-1]  # in the bits of the last stage
@@ -162,7 +158,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row with the largest score."""
+        """Return the class with the largest score for each row."""
         return self._classes_of(self.decision_function(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
@@ -188,12 +184,12 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Floats]:
         """Yield the weights of the training rows before each round, and after the last.
 
-        They are worked out again from the votes of the rounds before, and sum to 1.
+        They are recomputed from the votes of the previous rounds, and sum to 1.
 
         Parameters
         ----------
         X, y, sample_weight
-            What the model was fitted to.
+            The training set of `fit`.
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
         labels = read_fitted_classes(y, self.classes_).astype(np.intp)
@@ -210,7 +206,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         model = self._fitted_model()
         if not isinstance(model, TreeCommittee):
             raise ParameterError(
-                f"model: the base models of this AdaBoostClassifier are estimators of their own "
+                f"model: the base models of this AdaBoostClassifier are not Hedgerow's trees "
                 f"(estimator={self.estimator!r}). Fit it with estimator=None to explain it."
             )
         algorithm: Any = model.algorithm
@@ -226,7 +222,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         )
 
     def _scored_probabilities(self, decision: Floats) -> Floats:
-        """Return a probability for each decision: of two classes, that of the second."""
+        """Return the probability of each class; for two classes, that of the second."""
         algorithm: Any = self._model.algorithm
         if decision.shape[1] == 1:
             return algorithm.probabilities(decision[:, 0])[:, 1:]
@@ -242,9 +238,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
     """AdaBoost.R2: a weighted median of base models, each with more weight on large errors.
 
-    By default the base models are trees of depth 3, grown on bins. The rounds stop early at a base
+    By default the base models are trees of depth 3, grown on bins. Boosting stops early at a base
     model without error, which then outweighs all others, and before one whose mean loss is ½ or
-    more. If that is the first, it is the model.
+    more, unless that is the first.
 
     Parameters
     ----------
@@ -253,19 +249,16 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     Attributes
     ----------
     estimators_ : list
-        The base model of each round. Trees are shown by views with `predict` and `tree`.
+        The base model of each round. Trees are views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
         Weight of each base model in the median: log((1 − L) / L), times learning_rate.
     estimator_errors_ : array of shape (n_rounds,)
-        L, the mean loss of each base model by the weights of its round.
+        L, the weighted mean loss of each base model.
     weight_sums_ : array of shape (n_rounds,)
-        The sum of the rows' weights after each round, were they not scaled back; 1 at first.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+        The sum of the row weights if they were not normalised after each round; initially 1.
+    {columns}
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the gain in a tree, averaged by the weights of the trees.
+        The gain of each feature, normalised in each tree and averaged by the trees' weights.
 
     Examples
     --------
@@ -286,13 +279,13 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. The default trees
-            take NaN, None and NA for missing values, and strings and categories as they are; with
-            an estimator, X may be what that takes.
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. For the default
+            trees, NaN, None and NA are missing values, and strings and categories are categorical
+            features. With an estimator, X may be any table that it supports.
         y : array of shape (n_rows,)
             The numbers.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows to begin with, not negative and not all 0.
+            Initial row weights, nonnegative and not all 0.
 
         Returns
         -------
@@ -319,9 +312,8 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     def _additive_trees(self) -> AdditiveTrees:
         self._fitted_model()
         raise ParameterError(
-            "model: AdaBoostRegressor predicts the weighted median of its trees, which is no sum "
-            "of what they say. Use GradientBoostingRegressor(loss='absolute_error') for a median "
-            "that can be explained."
+            "model: AdaBoostRegressor predicts the weighted median of its trees, not a sum. Use "
+            "GradientBoostingRegressor(loss='absolute_error') for a median that can be explained."
         )
 
     def _predictions(self, X: Any) -> Floats:

@@ -247,7 +247,9 @@ def _check_classifier(estimator: Estimator, samples: Any) -> None:
             f"algorithm={algorithm!r}."
         )
     if samples is not None and not estimator.resample:
-        raise ParameterError("samples are for resample=True; resample=False draws no rows.")
+        raise ParameterError(
+            "samples needs resample=True; with resample=False every round uses all rows."
+        )
     _check_base_estimator(estimator, has_classifiers=algorithm not in ("gentle", "logit"))
     base_model = estimator.estimator
     has_probabilities = base_model is None or hasattr(base_model, "predict_proba")
@@ -281,7 +283,7 @@ def _takes_weights(base_model: Any) -> bool:
 
 
 def _draw(estimator: Estimator, training_set: _TrainingSet, samples: Any) -> Draw | None:
-    """Return the function that samples the rows of a round by their weights, if any."""
+    """Return the function that samples the rows of a round, or None without resampling."""
     if not estimator.resample:
         return None
     if samples is not None:
@@ -296,7 +298,9 @@ def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:
         raise DataError("samples must be a list of arrays of row numbers, one for each round.")
     read = [_read_sample(sample, n_rows, i) for i, sample in enumerate(samples)]
     if len(read) < n_rounds:
-        raise DataError(f"samples holds {len(read)} arrays for n_estimators={n_rounds} rounds.")
+        raise DataError(
+            f"samples has {len(read)} arrays, but there are n_estimators={n_rounds} rounds."
+        )
     left = iter(read)
 
     def draw(_weights: Floats) -> RowIndices:
@@ -304,8 +308,8 @@ def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:
             return next(left)
         except StopIteration:
             raise DataError(
-                f"All {len(read)} samples are used up: a base model worse than chance needs "
-                "another one."
+                f"All {len(read)} samples have been used, but a base model worse than chance needs "
+                "another one. Pass more samples."
             ) from None
 
     return draw

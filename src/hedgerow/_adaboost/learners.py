@@ -35,7 +35,7 @@ class Learner(Protocol):
 
     @property
     def resamples(self) -> bool:
-        """Whether rows are drawn by the weights."""
+        """Whether rows are sampled in proportion to their weights."""
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
         """Return a base model and its predicted class index of each row."""
@@ -81,11 +81,11 @@ class TreeLearner:
 
     @property
     def resamples(self) -> bool:
-        """Whether rows are drawn by the weights."""
+        """Whether rows are sampled in proportion to their weights."""
         return self._draw is not None
 
     def classify(self, weights: Floats) -> tuple[AdaBoostTree, Labels]:
-        """Return a tree and the class that it gives each row: the heaviest of the leaf."""
+        """Return a tree and the class that it predicts for each row: the heaviest of the leaf."""
         tree, leaf, sums = self._grow_classifier(weights)
         heaviest = sums.argmax(axis=1)
         return AdaBoostTree(tree, heaviest), heaviest[leaf]
@@ -132,7 +132,7 @@ class TreeLearner:
         return tree, leaf, _node_sums(tree, sums.reshape(tree.n_nodes, self._n_classes))
 
     def _counts(self, weights: Floats) -> Floats:
-        """Return how often each row was drawn, or the weights if rows are not drawn."""
+        """Return how often each row was sampled, or the weights without resampling."""
         if self._draw is None:
             return weights
         return np.bincount(self._draw(weights), minlength=len(weights)).astype(np.float64)
@@ -157,7 +157,7 @@ def _node_sums(tree: Tree, sums: Floats) -> Floats:
 
 
 class EstimatorLearner:
-    """Fits clones of an estimator to the table as it came."""
+    """Fits clones of an estimator to the original table."""
 
     def __init__(
         self,
@@ -175,21 +175,21 @@ class EstimatorLearner:
 
     @property
     def resamples(self) -> bool:
-        """Whether rows are drawn by the weights."""
+        """Whether rows are sampled in proportion to their weights."""
         return self._draw is not None
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
-        """Return a classifier and the number of the class that it gives each row."""
+        """Return a classifier and the index of the class that it predicts for each row."""
         base_model = self._fit(self._y, weights)
         return base_model, class_numbers(base_model, self._X, self._classes)
 
     def estimate(self, weights: Floats) -> tuple[Any, Floats]:
-        """Return a classifier and the probabilities that it gives each row."""
+        """Return a classifier and the probabilities that it predicts for each row."""
         base_model = self._fit(self._y, weights)
         return base_model, probabilities(base_model, self._X, self._classes)
 
     def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
-        """Return a regressor and the number that it gives each row."""
+        """Return a regressor and its predictions."""
         base_model = self._fit(target, weights)
         return base_model, numbers(base_model, self._X)
 
@@ -201,13 +201,13 @@ class EstimatorLearner:
         sampled_y = y[rows]
         if (
             y is self._y and (sampled_y == sampled_y[0]).all()
-        ):  # few classifiers take a single class
+        ):  # few classifiers support a single class
             base_model = DummyClassifier(strategy="most_frequent")
         return base_model.fit(_safe_indexing(self._X, rows), sampled_y)
 
 
 def _seeded(estimator: SklearnEstimator, random: np.random.RandomState) -> Any:
-    """Return every random_state of an estimator a seed, in scikit-learn's order."""
+    """Seed every random_state of an estimator, in scikit-learn's order."""
     names = sorted(estimator.get_params(deep=True))
     seeds = {
         name: random.randint(MAX_SEED)
@@ -218,12 +218,12 @@ def _seeded(estimator: SklearnEstimator, random: np.random.RandomState) -> Any:
 
 
 def class_numbers(base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:
-    """Return the place among the classes of what a classifier predicts."""
+    """Return a classifier's predictions as class indices."""
     return np.searchsorted(classes, base_model.predict(X))
 
 
 def probabilities(base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
-    """Return a column for each class; one that the base model never saw has probability 0."""
+    """Return a column for each class, 0 for a class that is unknown to the base model."""
     p_own = base_model.predict_proba(X)
     p = np.zeros((len(p_own), len(classes)))
     p[:, np.searchsorted(classes, base_model.classes_)] = p_own
@@ -231,7 +231,7 @@ def probabilities(base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:
 
 
 def numbers(base_model: Any, X: Any) -> Floats:
-    """Return what a regressor predicts."""
+    """Return a regressor's predictions."""
     predicted = np.asarray(base_model.predict(X), np.float64).reshape(-1)
     if not np.isfinite(predicted).all():
         raise DataError(f"{type(base_model).__name__} predicts numbers that are not finite.")

@@ -24,7 +24,7 @@ from hedgerow._types import Floats
 
 @dataclass(frozen=True, eq=False)
 class TreeCommittee:
-    """Trees whose leaves hold their votes (of R2: their numbers), and how a table is read for them.
+    """Trees whose leaf values are votes (for R2: predictions), with the schema and bins of tables.
 
     `weights` has a number for each round; `classes` is None in regression.
     """
@@ -59,7 +59,7 @@ class TreeCommittee:
         return self.ensemble.staged_raw(rows, n_threads=n_threads)
 
     def predictions(self, rows: NDArray[Any], n_threads: int) -> Floats:
-        """Return what each tree predicts, (n_rows, n_trees)."""
+        """Return the predictions of each tree, (n_rows, n_trees)."""
         predictions = np.empty((len(rows), self.ensemble.n_trees))
         leaf = self.ensemble.apply(rows, n_threads=n_threads)
         for t, first in enumerate(self.ensemble.tree_offset[:-1]):
@@ -70,7 +70,7 @@ class TreeCommittee:
         """Return trees that add up to what a classifier's `decision_function` returns."""
         algorithm: Any = self.algorithm
         total = np.cumsum(self.weights)[-1]
-        # A decision is linear in the scores; this is what becomes of a score of 1 in each output.
+        # A decision is linear in the scores: this is the decision for a score of 1 in each output.
         image = algorithm.decision(np.eye(self.ensemble.n_outputs), total).reshape(
             -1, self.ensemble.n_outputs
         )
@@ -132,7 +132,7 @@ class TreeView:
         return self.committee.ensemble.tree(self.index)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the tree's class, or its number where the committee adds or sorts numbers."""
+        """Return the tree's classes, or numbers if the committee is a sum or median of numbers."""
         model = self.committee
         matrix = as_matrix(read_table(X, model.schema), model.category_bins)
         n_values = model.ensemble.value.shape[1]
@@ -173,7 +173,7 @@ class EstimatorCommittee:
             yield scores.copy()
 
     def predictions(self, rows: Any, n_threads: int) -> Floats:  # noqa: ARG002
-        """Return what each estimator predicts, (n_rows, n_estimators)."""
+        """Return the predictions of each estimator, (n_rows, n_estimators)."""
         if _num_samples(rows) == 0:  # not every estimator accepts an empty table
             return np.empty((0, len(self.fitted)))
         return np.stack([numbers(base_model, rows) for (base_model,) in self.fitted], axis=1)

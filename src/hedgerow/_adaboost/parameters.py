@@ -1,4 +1,4 @@
-"""The parameters of AdaBoost, declared once: default, what is allowed, what each does."""
+"""The parameters of AdaBoost."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "What is fitted in each round. None grows trees on bins of the table. An estimator is "
-        "cloned for each round and must take sample_weight, unless resample is on. 'SAMME' and "
-        "'real' need a classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a "
-        "regressor.",
+        "The base estimator. None grows decision trees on bins. An estimator is cloned for each "
+        "round and must support sample_weight, unless resample=True. 'SAMME' and 'real' need a "
+        "classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a regressor.",
         Peers(sklearn="estimator"),
         positional=True,
         only="classifier",
@@ -48,8 +47,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "What is fitted in each round. None grows trees on bins of the table. A regressor is "
-        "cloned for each round; it must take sample_weight if resample is off.",
+        "The base estimator. None grows decision trees on bins. A regressor is cloned for each "
+        "round and must support sample_weight if resample=False.",
         Peers(sklearn="estimator"),
         positional=True,
         only="regressor",
@@ -58,31 +57,31 @@ PARAMETERS: tuple[Parameter, ...] = (
         "n_estimators",
         50,
         COUNT,
-        "Rounds, at most.",
+        "Maximum number of rounds.",
         Peers("n_estimators", "n_estimators", "iterations", "n_estimators"),
     ),
     Parameter(
         "learning_rate",
         1.0,
         Number(0, 1e6, open_low=True),
-        "Multiplies each member's part in the sum, and so the exponent of the weights.",
+        "Factor of each base model's weight, and so of the exponent of the row weights.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
     ),
     Parameter(
         "algorithm",
         "SAMME",
         Options(ALGORITHMS),
-        "'SAMME' is discrete AdaBoost, with log(K − 1) added to each member's weight for K "
-        "classes. 'real', also called 'SAMME.R', adds the members' log-odds. 'gentle' fits the "
-        "classes, as ±1, by least squares. 'logit' is LogitBoost: Newton steps on the log loss. "
-        "For K > 2 classes the last two fit K members a round.",
+        "'SAMME' is discrete AdaBoost, with log(K − 1) added to each base model's weight for K "
+        "classes. 'real', also known as 'SAMME.R', adds the base models' log-odds. 'gentle' fits "
+        "the classes, coded as ±1, by least squares. 'logit' is LogitBoost: Newton steps on the "
+        "log loss. With K > 2 classes, the last two fit K base models per round.",
         only="classifier",
     ),
     Parameter(
         "loss",
         "linear",
         Options(("linear", "square", "exponential")),
-        "A row's loss in R2, of its error as a part of the largest error.",
+        "The loss of a row in R2, as a function of its error relative to the largest error.",
         Peers(sklearn="loss"),
         only="regressor",
     ),
@@ -90,33 +89,33 @@ PARAMETERS: tuple[Parameter, ...] = (
         "resample",
         False,
         FLAG,
-        "Whether a round fits rows drawn by the weights, as many as there are and with "
-        "replacement, instead of all rows with their weights. If a 'SAMME' member is then no "
-        "better than chance, rows are drawn again, and if it is worse, by the weights of the "
-        "beginning.",
+        "Whether each round is fitted to a bootstrap sample, in which rows are sampled in "
+        "proportion to their weights, instead of to all rows with weights. If a 'SAMME' base model "
+        "is then no better than chance, the sample is repeated; if it is worse, with the initial "
+        "weights.",
         only="classifier",
     ),
     Parameter(
         "resample",
         True,
         FLAG,
-        "Whether a round fits rows drawn by the weights, as many as there are and with "
-        "replacement, instead of all rows with their weights.",
+        "Whether each round is fitted to a bootstrap sample, in which rows are sampled in "
+        "proportion to their weights, instead of to all rows with weights.",
         only="regressor",
     ),
     Parameter(
         "error_divisor",
         "weights",
         Options(("weights", "rows")),
-        "What the weight of the rows that a 'SAMME' member gets wrong is divided by to give its "
-        "error: the weight of all rows, or, as one textbook has it, their number.",
+        "The error of a 'SAMME' base model is the weight of the misclassified rows divided by the "
+        "weight of all rows ('weights') or, as in some textbooks, by their number ('rows').",
         only="classifier",
     ),
     Parameter(
         "max_depth",
         1,
         any_of(COUNT, NOTHING),
-        "Splits from the root to a leaf of the default trees, at most. None sets no limit.",
+        "Maximum depth of the default trees; None is no limit.",
         Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
         only="classifier",
     ),
@@ -124,7 +123,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "max_depth",
         3,
         any_of(COUNT, NOTHING),
-        "Splits from the root to a leaf of the default trees, at most. None sets no limit.",
+        "Maximum depth of the default trees; None is no limit.",
         Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
         only="regressor",
     ),
@@ -132,15 +131,15 @@ PARAMETERS: tuple[Parameter, ...] = (
         "max_leaves",
         None,
         any_of(Number(2, 65_535, integer=True), NOTHING),
-        "Leaves of a default tree, at most; the split that gains most is made first. None sets no "
-        "limit.",
+        "Maximum number of leaves of a default tree, which then grows leaf-wise, the split with "
+        "the largest gain first; None is no limit.",
         Peers("max_leaves", "num_leaves", "max_leaves", "estimator__max_leaf_nodes"),
     ),
     Parameter(
         "min_samples_leaf",
         1,
         COUNT,
-        "Different rows in a leaf of the default trees, at least, whatever their weights.",
+        "Minimum number of different rows in a leaf of the default trees, regardless of weights.",
         Peers("", "min_child_samples", "min_data_in_leaf", "estimator__min_samples_leaf"),
     ),
     MAX_BINS,

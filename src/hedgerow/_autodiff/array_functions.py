@@ -1,4 +1,4 @@
-"""NumPy's functions of whole arrays, for arrays that carry derivatives."""
+"""NumPy's array functions (sums, indexing, joining, sorting) of dual arrays."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ WITHOUT_DERIVATIVE = (
 
 
 def _moving(function: Function) -> Function:
-    """Apply a function of one array that moves its numbers."""
+    """Return a function of one array that rearranges its elements, for dual arrays."""
 
     def apply(x: Any, *inputs: Any, **options: Any) -> Dual:
         if not isinstance(x, Dual):
-            refuse(f"np.{function.__name__} with scores in another place than the first")
+            refuse(f"np.{function.__name__} with scores in an argument other than the first")
         return rearranged(x, lambda array: function(array, *inputs, **options))
 
     return apply
 
 
 def _joining(function: Function) -> Function:
-    """Apply a function of a list of arrays that puts them together."""
+    """Return a function that joins a list of arrays, for dual arrays."""
 
     def apply(parts: Sequence[Any], **options: Any) -> Dual:
         arrays = [x if isinstance(x, Dual) else np.asarray(x) for x in parts]
@@ -57,7 +57,7 @@ def _joining(function: Function) -> Function:
 
 
 def _on_values(function: Function) -> Function:
-    """Apply a function whose result has no derivative, such as np.argmax, to the numbers alone."""
+    """Return a function without derivative, such as np.argmax, for dual arrays."""
     return lambda *inputs, **options: function(*map(value_of, inputs), **options)
 
 
@@ -77,7 +77,7 @@ def _joined(parts: Sequence[Any], join: Callable[[Sequence[Array]], Array]) -> D
 
 
 def _full(x: Any, name: str, direction: int | None = None) -> Array:
-    """Return a derivative in full shape, by one score of a pass or by the score there is."""
+    """Return a derivative in full shape, for one score of a pass or for the only score."""
     derivative = getattr(x, name) if isinstance(x, Dual) else None
     if derivative is None:
         return np.zeros(np.shape(value_of(x)))
@@ -90,7 +90,7 @@ def _output_of(x: Any) -> Array:
 
 
 def _sum(x: Dual, axis: Any = None, keepdims: bool = False) -> Dual:
-    """Return the sum along an axis; along that of the scores, it depends on all of them."""
+    """Return the sum along an axis; along the axis of the scores it depends on all of them."""
     axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis) % x.ndim)
     value = x.value.sum(axis=axes, keepdims=keepdims)
     output = x.output
@@ -110,7 +110,7 @@ def _sum(x: Dual, axis: Any = None, keepdims: bool = False) -> Dual:
 
 
 def _sum_of_scores(x: Dual, value: Array, keepdims: bool) -> Dual:
-    """Sum along a last axis whose numbers depend on a score each, one score at a time."""
+    """Sum along a last axis whose elements depend on one score each, score by score."""
 
     def by_score(derivative: Derivative) -> Derivative:
         if derivative is None:
@@ -133,7 +133,7 @@ def _mean(x: Dual, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _extreme(place: Function, x: Dual, axis: Any = None, keepdims: bool = False) -> Dual:
-    """Return the number at np.argmax or np.argmin along an axis: the first, if there are many."""
+    """Return the element at np.argmax or np.argmin along an axis."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     index = place(x.value, axis=axis, keepdims=True)
@@ -142,7 +142,7 @@ def _extreme(place: Function, x: Dual, axis: Any = None, keepdims: bool = False)
 
 
 def _product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the product along an axis, a factor at a time."""
+    """Return the product along an axis."""
     if axis is None:
         x, axis = x.reshape(-1), 0
     result = reduce(operator.mul, np.moveaxis(x, axis, 0))
@@ -193,7 +193,10 @@ def _sort(x: Dual, axis: int = -1) -> Dual:
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
     if ord not in (None, 2) or np.ndim(axis) or axis is None:
-        refuse(f"np.linalg.norm with ord={ord!r}, axis={axis!r}", "There is the 2-norm of an axis")
+        refuse(
+            f"np.linalg.norm with ord={ord!r}, axis={axis!r}",
+            "Only the 2-norm along one axis is supported",
+        )
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 

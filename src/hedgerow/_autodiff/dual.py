@@ -1,13 +1,13 @@
-"""Arrays that carry derivatives: a user's function computes with them as with NumPy's.
+"""Dual arrays: NumPy arrays that carry derivatives through a user's function.
 
-A `Dual` is an array of numbers with the first and second derivatives of each by the scores of its
-row. Of the second derivatives only those twice by the same score are kept: every operation needs
-no others to find its own. NumPy hands its functions over to a `Dual` (``__array_ufunc__``,
+A `Dual` is an array with the first and second derivatives of each element with respect to the
+scores of its row. Of the second derivatives only the diagonal is kept, because the diagonal of a
+result depends on nothing else. NumPy dispatches its functions to a `Dual` (``__array_ufunc__``,
 ``__array_function__``), which looks them up in `UFUNCS`, `REDUCTIONS` and `FUNCTIONS`; so a loss is
-written in plain NumPy.
+plain NumPy code.
 
-Most numbers in a loss depend on one score only, and are kept as such: with K scores, derivatives
-by all of them would cost K times as much.
+Most elements in a loss depend on one score only, and have one derivative: with K scores,
+derivatives with respect to all of them would cost K times as much.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hedgerow.exceptions import ParameterError
 Array = NDArray[Any]
 Function = Callable[..., Any]
 
-# What there is for arrays with derivatives, by NumPy's or SciPy's function. `elementwise.py` and
-# `array_functions.py` fill these.
+# The implementations for dual arrays, by NumPy's or SciPy's function. `elementwise.py` and
+# `array_functions.py` register them.
 UFUNCS: dict[Any, Function] = {}
 REDUCTIONS: dict[Any, Function] = {}
 FUNCTIONS: dict[Any, Function] = {}
 
-# Numbers in a derivative by all scores, at most (32 MB); a wider one is computed in several passes.
+# Maximum number of elements of a derivative (32 MB); larger ones are computed in several passes.
 WIDEST = 2**22
 
 
@@ -43,12 +43,12 @@ class NotDifferentiableError(ParameterError, TypeError):
 
 
 class TooWideError(Exception):
-    """Derivatives by this number of scores at a time would be too large."""
+    """Derivatives with respect to this many scores at a time would be too large."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """The scores by which one pass differentiates: some of a row's `n_outputs`."""
+    """The scores with respect to which a pass differentiates: some of a row's `n_outputs`."""
 
     n_rows: int
     n_outputs: int
@@ -62,17 +62,17 @@ class Directions:
 
 
 class Dual(NDArrayOperatorsMixin):
-    """Numbers and their derivatives.
+    """An array and its derivatives.
 
     Attributes
     ----------
     value : array
-        The numbers, of any shape.
+        The elements, of any shape.
     first, second : array, float or None
         Derivatives, in a shape that broadcasts to that of `value`; None is 0.
     output : array of int, or None
-        The score that each number depends on, in a shape that broadcasts likewise. None if numbers
-        depend on several: then derivatives have an axis before all others, of the scores of
+        The score that each element depends on, in a shape that broadcasts likewise. None if
+        elements depend on several: then derivatives have an additional first axis, the scores of
         `directions`.
     directions : Directions
     """
@@ -98,7 +98,7 @@ class Dual(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
         if options.get("out") is not None:
-            refuse(f"{name} into an array that is there (out=, or as in a += b)", "Write a = a + b")
+            refuse(f"{name} in place (out=, or as in a += b)", "Write a = a + b")
         if method == "reduce" and ufunc in REDUCTIONS:
             return _called(REDUCTIONS[ufunc], f"{name}.reduce", inputs, options)
         if method != "__call__" or ufunc not in UFUNCS:
@@ -114,7 +114,7 @@ class Dual(NDArrayOperatorsMixin):
             refuse(f"np.{function.__name__}")
         return _called(FUNCTIONS[function], f"np.{function.__name__}", inputs, options)
 
-    # What else an array has.
+    # Attributes and methods of an array.
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -192,26 +192,28 @@ class Dual(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         return f"<scores with derivatives, shape {self.shape}>"
 
-    # What would lose the derivatives.
+    # Operations that would drop the derivatives.
 
     def __array__(self, *_args: Any, **_options: Any) -> NoReturn:
         refuse(
-            "np.asarray, or a function that begins with it as scipy.special.logsumexp does,",
+            "np.asarray, or a function that calls it, such as scipy.special.logsumexp,",
             "np.logaddexp.reduce(f, axis=1) is log Σ e^f, and "
-            "np.exp(f - np.logaddexp.reduce(f, axis=1, keepdims=True)) the softmax",
+            "np.exp(f - np.logaddexp.reduce(f, axis=1, keepdims=True)) is the softmax",
         )
 
     def __float__(self) -> NoReturn:
-        refuse("float(), or a function of the math module,", "NumPy has the same for arrays")
+        refuse(
+            "float(), or a function of the math module,", "Use the NumPy function of the same name"
+        )
 
     def __int__(self) -> NoReturn:
         refuse("int()")
 
     def __bool__(self) -> NoReturn:
-        refuse("'if', 'and', 'or' or 'not'", "np.where(condition, a, b) decides row by row")
+        refuse("'if', 'and', 'or' or 'not'", "Use np.where(condition, a, b)")
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        refuse("a[...] = b", "np.where(condition, a, b) gives a new array")
+        refuse("a[...] = b", "Use np.where(condition, a, b)")
 
 
 def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -224,24 +226,24 @@ def _called(function: Function, name: str, inputs: Sequence[Any], options: dict[
 
 def refuse(what: str, instead: str = "") -> NoReturn:
     """Raise that an operation is not supported, with an alternative."""
-    entry_by_entry, of_arrays = (
+    elementwise, of_arrays = (
         ", ".join(sorted({function.__name__ for function in functions}))
         for functions in (UFUNCS, FUNCTIONS)
     )
     raise NotDifferentiableError(
-        f"loss: {what} cannot be used on scores: it would lose the derivatives, or has none that "
-        f"are known. {instead + '. ' if instead else ''}There are, entry by entry: "
-        f"{entry_by_entry}; of arrays: {of_arrays}; indexing; np.logaddexp.reduce. A function that "
-        "returns (gradient, hessian) itself may use anything."
+        f"loss: {what} cannot be used on scores: it drops the derivatives, or its derivative is "
+        f"not known. {instead + '. ' if instead else ''}Supported elementwise functions: "
+        f"{elementwise}; array functions: {of_arrays}; indexing; np.logaddexp.reduce. A function "
+        "that returns (gradient, hessian) may use anything."
     )
 
 
 def value_of(x: Any) -> Any:
-    """Return the numbers alone."""
+    """Return the elements without derivatives."""
     return x.value if isinstance(x, Dual) else x
 
 
-# Derivatives as numbers, where None is 0.
+# Arithmetic of derivatives, where None is 0.
 
 
 def times(a: Derivative, b: Derivative) -> Derivative:
@@ -260,18 +262,18 @@ def plus(a: Derivative, b: Derivative) -> Derivative:
     return a + b
 
 
-# Which score numbers depend on.
+# Which score elements depend on.
 
 
 def narrowed(output: Indices) -> Indices:
-    """Return indices without the leading axes along which they are all the same."""
+    """Return indices without the leading axes along which they are constant."""
     while output.ndim and (output.strides[0] == 0 or (output == output[:1]).all()):
         output = output[0]
     return np.asarray(output)
 
 
 def alike(duals: Sequence[Dual], value: Array) -> tuple[list[Dual], Indices | None]:
-    """Return duals whose derivatives can be combined in a result, and what its output is."""
+    """Return duals whose derivatives can be combined, and the output of the result."""
     output = duals[0].output
     if output is not None and all(_is_same(x.output, output) for x in duals):
         return list(duals), output
@@ -284,7 +286,7 @@ def _is_same(a: Indices | None, b: Indices) -> bool:
 
 
 def spread(x: Dual) -> Dual:
-    """Return the same numbers with derivatives by every score of the pass."""
+    """Return the array with derivatives with respect to every score of the pass."""
     if x.output is None:
         return x
     directions = x.directions
@@ -298,7 +300,7 @@ def spread(x: Dual) -> Dual:
 
 
 def with_axes(x: Dual, ndim: int) -> Dual:
-    """Let derivatives by every score of numbers that have fewer axes broadcast to `ndim`."""
+    """Return derivatives of an array with fewer axes so that they broadcast to `ndim` axes."""
     if x.output is not None or x.ndim == ndim:
         return x
 
@@ -312,7 +314,7 @@ def with_axes(x: Dual, ndim: int) -> Dual:
 
 
 def rearranged(x: Dual, move: Callable[[Array], Array]) -> Dual:
-    """Apply a function that only rearranges or selects numbers."""
+    """Apply a function that only rearranges or selects elements."""
 
     def moved(derivative: Any) -> Derivative:
         if derivative is None or (x.output is not None and np.ndim(derivative) == 0):

@@ -1,4 +1,4 @@
-"""Functions that work entry by entry, for arrays that carry derivatives: the chain rule."""
+"""Elementwise functions of dual arrays, by the chain rule."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _binary(ufunc: Any, a: Any, b: Any) -> Dual:
 
 
 def _selection(ufunc: Any, a: Any, b: Any) -> Dual:
-    """Return the larger or the smaller; where both are the same, the mean of the two sides."""
+    """Return the maximum or minimum; where both are equal, with the mean of the derivatives."""
     value = ufunc(value_of(a), value_of(b))
     from_a, from_b = value == value_of(a), value == value_of(b)
     chosen = selected(from_a, a, b)
@@ -92,7 +92,7 @@ def selected(condition: Any, a: Any, b: Any) -> Dual:
 
 
 def _sides(a: Any, b: Any, derivatives: list[Derivative]) -> tuple[Derivative, Derivative]:
-    """Return the derivatives of two arrays, of which those without any are left out."""
+    """Return the derivatives of those of two arrays that have any."""
     if isinstance(a, Dual) and isinstance(b, Dual):
         return derivatives[0], derivatives[1]
     return (derivatives[0], None) if isinstance(a, Dual) else (None, derivatives[0])

@@ -1,4 +1,4 @@
-"""One evaluation of a function of scores, with its derivatives by each of them."""
+"""`derivatives`: the value and derivatives of a function of scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Function = Callable[[Any], Any]
 
 
 class Derivatives(NamedTuple):
-    """What a function returned for n rows of K scores, and its derivatives."""
+    """The value of a function of n rows of K scores, and its derivatives."""
 
     value: Any
     first: Floats
@@ -22,22 +22,22 @@ class Derivatives(NamedTuple):
 
 
 def derivatives(function: Function, scores: Floats, by: int | None = None) -> Derivatives:
-    """Call a function of scores and differentiate it; NaN and infinities come without warnings.
+    """Differentiate a function of scores; NaN and infinities raise no warnings.
 
     Parameters
     ----------
     function : callable
         Takes scores and returns an array; it may be called several times if there are many scores.
     scores : array of shape (n,) or (n, K)
-        Where.
+        The scores at which to differentiate.
     by : int, optional
-        The only score to differentiate by; K is then 1 in what is returned.
+        The only score to differentiate with respect to; K is then 1 in the result.
 
     Returns
     -------
     Derivatives
-        The value as it was returned; first and second derivatives by each score, both of shape
-        (K, …). The second are those twice by the same score.
+        The function's result; first and second derivatives with respect to each score, both of
+        shape (K, …). The second derivatives are the diagonal.
     """
     n_outputs = 1 if scores.ndim == 1 else scores.shape[1]
     outputs = np.arange(n_outputs) if by is None else np.array([by])

@@ -1,8 +1,8 @@
-"""The derivatives of functions that work entry by entry, NumPy's and SciPy's, as a table.
+"""Differentiation rules of NumPy's and SciPy's elementwise functions, as a table.
 
-A rule of one argument gets x and v = function(x) and returns the first and the second derivative.
-A function of two arguments has such a rule for each of them, and one for the mixed derivative. A
-derivative that is 0 everywhere is None, one that is the same everywhere a float.
+A rule for one argument takes x and v = function(x) and returns the first and second derivative. A
+function of two arguments has such a rule for each of them, and one for the mixed derivative. A
+derivative that is 0 everywhere is None, a constant one a float.
 """
 
 from __future__ import annotations
@@ -388,10 +388,10 @@ BINARY: dict[Any, Binary] = {
     special.gammaincc: _gammainc(-1.0),
 }
 
-# One of the arguments, entry by entry; where they are equal, the mean of their derivatives.
+# Functions that select one of the arguments; where they are equal, derivatives are averaged.
 SELECTIONS = (np.maximum, np.minimum, np.fmax, np.fmin)
 
-# Answers that are not numbers to differentiate, and functions that are constant between jumps.
+# Functions that return booleans, and functions that are piecewise constant.
 WITHOUT_DERIVATIVE = (
     *(np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal),
     *(np.logical_and, np.logical_or, np.logical_not, np.logical_xor),

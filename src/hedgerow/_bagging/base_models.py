@@ -1,14 +1,16 @@
 """Bagging of any estimator: fitting the base models on their samples, and averaging them.
 
 Predictions have the form that `Outputs` defines for the leaves of trees: class shares, or numbers.
-Base models predict in parallel and are summed in their order, so that the sum does
-not depend on the number of jobs.
+Base models predict in parallel and are summed in their order, so that the sum does not depend on
+the number of jobs. Bagged trees can be written as one sum of trees: since every base model has its
+own categories and bins, the features of that sum are the columns of the first base model, then
+those of the second, and so on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -20,9 +22,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hedgerow._bagging.sampling import BaggingSamples
-from hedgerow._contract import SklearnEstimator
+from hedgerow._contract import SklearnEstimator, internals
+from hedgerow._data.names import Labels
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import Estimator
+from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
+from hedgerow._tree.structure import Ensemble, Rows, Tree
 from hedgerow._types import Floats, Indices
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError
@@ -275,3 +280,72 @@ def take_columns(X: Any, columns: NDArray[np.intp]) -> Any:
 def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
     frame = nw.from_native(X, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def joined_trees(
+    model: BaggedModel,
+    labels: Labels,
+    checked: Callable[[Any], Any],
+    n_threads: int,
+    *,
+    hard: bool,
+) -> AdditiveTrees:
+    """Return the mean of a bag's trees as a sum.
+
+    Parameters
+    ----------
+    model : BaggedModel
+        Fitted decision trees.
+    labels : Labels
+        Names of the columns.
+    checked : function of a table
+        Returns the table as input of `columns_for`.
+    n_threads : int
+        Threads to use.
+    hard : bool
+        Whether base models vote by class.
+    """
+    columns = [model.sampling.features(index) for index in range(len(model.estimators))]
+    starts = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
+    trees = [
+        _scaled_tree(base_model, int(first), model, hard=hard)
+        for base_model, first in zip(model.estimators, starts, strict=False)
+    ]
+
+    def matrix(X: Any) -> Rows:
+        X = checked(X)
+        parts = [
+            internals(base_model).matrix(columns_for(model.sampling, index, X))
+            for index, base_model in enumerate(model.estimators)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    base = np.zeros(model.outputs.n_values)
+    return AdditiveTrees(
+        ensemble=Ensemble.from_trees(trees, np.zeros(len(trees), np.int32), base, int(starts[-1])),
+        matrix=matrix,
+        sources=np.concatenate(columns),
+        feature_names=labels,
+        output_names=leaf_names(model.outputs),
+        unit=leaf_unit(model.outputs),
+        n_threads=n_threads,
+    )
+
+
+def _scaled_tree(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
+    """Return a base model's tree with shifted features, and its share of the mean as values."""
+    tree: Tree = base_model.tree_
+    own: Outputs = internals(base_model).model().outputs
+    values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
+    return replace(tree.with_features_moved(first_feature), value=values)
+
+
+def _values(values: Floats, own: Outputs, outputs: Outputs, *, hard: bool) -> Floats:
+    """Return a base model's values for the classes of the ensemble, which may be more."""
+    if not isinstance(outputs, ClassOutputs):
+        return values
+    assert isinstance(own, ClassOutputs)
+    shares = list(map(spread, own.probabilities(values), own.classes, outputs.classes))
+    if hard:  # ties go to the first class, as in the base model
+        return outputs.certain(outputs.votes(outputs.values(shares)))
+    return outputs.values(shares)

@@ -1,4 +1,4 @@
-"""The estimators: bagging of trees, or of estimators of any make, for classes and for numbers."""
+"""The estimators: bagging of trees, or of estimators of any kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
 
-from hedgerow._bagging.base_models import BaggedModel, Jobs
+from hedgerow._bagging.base_models import BaggedModel, Jobs, joined_trees
 from hedgerow._bagging.fitting import (
     OUR_TREES,
     BaggingArguments,
@@ -23,7 +23,6 @@ from hedgerow._bagging.fitting import (
     leaf_values,
 )
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
-from hedgerow._bagging.tree_sum import joined_trees
 from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
@@ -42,7 +41,23 @@ Score = Callable[[Any, Any], float]
 
 
 class Bagging(TableEstimator):
-    """Estimators on samples of their own, apart from what their target is."""
+    """Base class of the two estimators."""
+
+    _attribute_docs: ClassVar = {
+        "bagging": """
+            {columns}
+            estimator_ : estimator
+                The base estimator.
+            estimators_ : list of estimators
+                The fitted estimators.
+            estimators_samples_ : list of arrays
+                The rows of each estimator; repeated rows are listed repeatedly.
+            estimators_features_ : list of arrays
+                The columns of each estimator.
+            oob_score_ : float
+                The score of the out-of-bag predictions, if ``oob_score`` is set.
+            """
+    }
 
     _outputs: ClassVar[type[Outputs]]
     _tree: ClassVar[type[Any]]
@@ -64,17 +79,18 @@ class Bagging(TableEstimator):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            What the estimator takes. Hedgerow's trees take a NumPy array, a pandas, Polars or Arrow
-            table, or a SciPy sparse matrix, with missing values, strings and categories.
+            Any table that the base estimator supports. Hedgerow's trees support NumPy arrays,
+            pandas, Polars and Arrow tables and SciPy sparse matrices, with missing values, strings
+            and categories.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0. With ``bootstrap`` rows are drawn in
-            proportion to them; otherwise rows that are drawn have them as their weights.
+            Sample weights, nonnegative and not all 0. With ``bootstrap`` rows are sampled in
+            proportion to them; otherwise they are passed to the base estimator.
         samples : list of arrays of row numbers, optional
-            The rows of each estimator, instead of rows drawn at random.
+            The rows of each estimator, instead of random samples.
         **fit_params
-            For the `fit` of the estimators, if scikit-learn's metadata routing is on.
+            Arguments of the base estimators' `fit`, if scikit-learn's metadata routing is on.
 
         Returns
         -------
@@ -104,7 +120,7 @@ class Bagging(TableEstimator):
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The rows of each estimator, those drawn twice listed twice."""
+        """The rows of each estimator; repeated rows are listed repeatedly."""
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return [model.sampling.samples(index) for index in range(len(model.estimators))]
@@ -119,7 +135,7 @@ class Bagging(TableEstimator):
         return [np.arange(self.n_features_in_) for _ in range(model.forest.n_trees)]
 
     def _base(self) -> Any:
-        """Return what is cloned for each sample."""
+        """Return the base estimator."""
         return self._tree(splitter="hist") if self.estimator is None else self.estimator
 
     def _tree_of(self, model: ForestModel, index: int) -> Any:
@@ -149,14 +165,14 @@ class Bagging(TableEstimator):
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
                 f"model: the estimators of this {type(self).__name__} are "
-                f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. Explain the "
-                "estimators one by one, model.estimators_, if they are trees of another kind."
+                f"{type(self.estimator_).__name__}s, not Hedgerow's decision trees. If they are "
+                "other tree models, explain each of model.estimators_."
             )
         labels = labels_of(fitted_names(self), model.sampling.n_features)
         return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
 
     def _by_base_model(self, X: Any) -> NDArray[Any]:
-        """Return what each estimator predicts, (n_estimators, n_rows, n_outputs)."""
+        """Return each estimator's predictions, (n_estimators, n_rows, n_outputs)."""
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return model.by_base_model(check_columns(self, X), self._jobs())
@@ -190,12 +206,11 @@ def _can_decide(bagging: Bagging) -> bool:
 
 @with_parameters
 class BaggingClassifier(ScoredClassifier, Bagging):
-    """Bagging for classes (Breiman, 1996): estimators vote, each fitted on a sample of the rows.
+    """Bagging classifier (Breiman, 1996): a vote of estimators, each fitted to a bootstrap sample.
 
-    Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of
-    a random forest. Any other classifier is cloned and fitted on one sample after another: with
-    each row once, weighted by how often it was drawn, if it takes sample_weight, or else with rows
-    repeated.
+    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
+    Any other classifier is cloned and fitted to one sample after another: with the number of times
+    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
 
     Parameters
     ----------
@@ -203,28 +218,10 @@ class BaggingClassifier(ScoredClassifier, Bagging):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        How many there are.
-    n_outputs_ : int
-        Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    estimator_ : estimator
-        What was cloned for each sample.
-    estimators_ : list of estimators
-        The fitted estimators.
-    estimators_samples_ : list of arrays
-        The rows of each estimator, those drawn twice listed twice.
-    estimators_features_ : list of arrays
-        The columns of each estimator.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {outputs}
+    {bagging}
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
-        Probabilities of the training rows by the estimators that did not draw them.
+        Out-of-bag probabilities of the training rows.
 
     Examples
     --------
@@ -259,7 +256,7 @@ class BaggingClassifier(ScoredClassifier, Bagging):
         return one_or_list(logs, outputs)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each row that has the largest probability, or the most votes."""
+        """Return the class with the largest probability, or the most votes, for each row."""
         means = self._means(X)
         outputs = self._class_outputs()
         return outputs.labels(outputs.votes(means))
@@ -287,12 +284,11 @@ class BaggingClassifier(ScoredClassifier, Bagging):
 
 @with_parameters
 class BaggingRegressor(RegressorMixin, Bagging):
-    """Bagging for numbers (Breiman, 1996): the mean of estimators fitted on samples of the rows.
+    """Bagging regressor (Breiman, 1996): the mean of estimators fitted to bootstrap samples.
 
-    Trees of Hedgerow's on bins, as they are by default, are grown together and as fast as those of
-    a random forest. Any other regressor is cloned and fitted on one sample after another: with
-    each row once, weighted by how often it was drawn, if it takes sample_weight, or else with rows
-    repeated.
+    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
+    Any other regressor is cloned and fitted to one sample after another: with the number of times
+    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
 
     Parameters
     ----------
@@ -302,22 +298,9 @@ class BaggingRegressor(RegressorMixin, Bagging):
     ----------
     n_outputs_ : int
         Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    estimator_ : estimator
-        What was cloned for each sample.
-    estimators_ : list of estimators
-        The fitted estimators.
-    estimators_samples_ : list of arrays
-        The rows of each estimator, those drawn twice listed twice.
-    estimators_features_ : list of arrays
-        The columns of each estimator.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {bagging}
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
-        Predictions for the training rows by the estimators that did not draw them.
+        Out-of-bag predictions of the training rows.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def _continued(init_model: Any, kind: type[T]) -> T | None:
     if init_model is not None and not isinstance(init_model, kind):
         raise ParameterError(
             "warm_start=True continues with the kind of estimator, columns and weights of the last "
-            "fit, but they have changed. Refit with warm_start=False."
+            "fit, but they have changed. Fit with warm_start=False instead."
         )
     return init_model
 
@@ -227,8 +227,8 @@ class BaggingFitting:
         if fit_weights is not None and not takes_weights:
             raise ParameterError(
                 f"bootstrap=False passes sample_weight to the estimator, but "
-                f"estimator={self.estimator!r} does not support it. With bootstrap=True rows are "
-                "drawn in proportion to their weights instead."
+                f"estimator={self.estimator!r} does not support it. With bootstrap=True, rows "
+                "are sampled in proportion to their weights instead."
             )
         return BaggingTrainingSet(
             estimator=self.estimator,
@@ -265,8 +265,8 @@ class BaggingFitting:
         n_done, n_estimators = len(self.init_model.estimators), self.bagging.n_estimators
         if n_estimators < n_done:
             raise ParameterError(
-                f"n_estimators={n_estimators} is less than the {n_done} estimators that "
-                "warm_start=True begins with."
+                f"n_estimators={n_estimators} is less than the {n_done} base models of the fit "
+                "that warm_start=True continues."
             )
         if outputs != self.init_model.outputs:
             raise DataError(
@@ -274,7 +274,7 @@ class BaggingFitting:
             )
         if not sampling.continues(self.init_model.sampling, n_done):
             raise ParameterError(
-                "The number of rows, and how rows and columns are drawn from them, must be as in "
+                "The number of rows, and how rows and columns are sampled, must be the same as in "
                 "the fit that warm_start=True continues."
             )
 

@@ -1,4 +1,4 @@
-"""The parameters of bagging, declared once."""
+"""The parameters of bagging."""
 
 from __future__ import annotations
 
@@ -40,65 +40,60 @@ BAGGING_PARAMETERS: tuple[Parameter, ...] = (
         any_of(
             ParameterKind("an estimator with fit, predict and get_params", _is_estimator), NOTHING
         ),
-        "What is cloned and fitted on each sample. None is a decision tree, grown to the end on "
-        "bins.",
+        "The base estimator, a clone of which is fitted to each sample. None is a fully grown "
+        "decision tree.",
         Peers(sklearn="estimator"),
         positional=True,
     ),
-    replace(
-        N_ESTIMATORS, default=10, positional=True, description="Samples, and so estimators fitted."
-    ),
+    replace(N_ESTIMATORS, default=10, positional=True, description="Number of base models."),
     replace(
         MAX_SAMPLES,
-        description="Rows drawn for an estimator: a number, at most that of all rows, or a "
-        "fraction of them, whatever the rows weigh; None is as many as there are.",
+        description="Number of rows sampled for a base model, or their fraction, regardless of "
+        "weights; None samples as many as there are rows.",
     ),
     Parameter(
         "max_features",
         1.0,
         any_of(COUNT, FRACTION),
-        "Columns drawn for an estimator: a number, at most that of all columns, or a fraction of "
-        "them.",
+        "Number of columns sampled for a base model, or their fraction.",
         Peers(sklearn="max_features"),
     ),
     replace(
         BOOTSTRAP,
-        description="Draw the rows of each estimator with replacement, in proportion to "
-        "sample_weight; otherwise each row at most once, with its weight, which the estimator must "
-        "then take.",
+        description="Whether rows are sampled with replacement, in proportion to sample_weight. "
+        "Without replacement, weights are passed to the base estimator, which must support them.",
     ),
     Parameter(
         "bootstrap_features",
         False,
         FLAG,
-        "Draw columns with replacement; otherwise each column at most once.",
+        "Whether columns are sampled with replacement.",
         Peers(sklearn="bootstrap_features"),
     ),
     Parameter(
         "voting",
         "soft",
         Options(("soft", "hard")),
-        "'soft' averages the probabilities that the estimators give, or counts votes if they give "
-        "none; 'hard' counts votes: the class that most of them predict, and of several such the "
-        "first.",
+        "'soft' averages the base models' probabilities, or counts votes if they do not predict "
+        "probabilities; 'hard' counts votes, with ties broken by the order of the classes.",
         only="classifier",
     ),
     replace(
         OOB_SCORE,
-        description="Judge every row by the estimators that did not draw it: accuracy, or R², or "
-        "the function given.",
+        description="Whether to compute out-of-bag predictions and their score: accuracy, R², or "
+        "a function.",
     ),
     replace(
         WARM_START,
-        description="Keep the estimators of the last fit and add to them until there are "
-        "n_estimators.",
+        description="Whether fit keeps the base models of the last fit and adds base models until "
+        "there are n_estimators.",
     ),
     RANDOM_STATE,
     replace(
         N_JOBS,
-        description="Jobs at once, as in scikit-learn: −1 is all CPUs. None is as many threads as "
-        "are useful for Hedgerow's trees, and one job for other estimators. The model does not "
-        "depend on it.",
+        description="Number of parallel jobs, as in scikit-learn: −1 uses all CPUs. None uses all "
+        "available threads for Hedgerow's trees, and one job for other estimators. The model does "
+        "not depend on it.",
     ),
     VERBOSE,
 )

@@ -121,6 +121,6 @@ def _read_sample(sample: Any, place: int, n_rows: int) -> Indices:
     outside = (rows < 0) | (rows >= n_rows)
     if outside.any():
         raise DataError(
-            f"samples[{place}] names row {rows[outside][0]}, but X has rows 0 … {n_rows - 1}."
+            f"samples[{place}] contains row {rows[outside][0]}, but X has rows 0 … {n_rows - 1}."
         )
     return rows.astype(np.intp)

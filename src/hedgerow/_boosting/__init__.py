@@ -1,7 +1,7 @@
 """Gradient boosting: rounds of trees, each fitted to the gradient of the loss.
 
-`estimators` are the classes that users see, `targets` what y can be, `losses` what is minimised and
-`fit` the steps of a fit. `model` is what remains of it.
+`estimators` are the public classes, `targets` what y can be, `losses` what is minimised, and `fit`
+the steps of a fit, which produces a `model`.
 """
 
 from hedgerow._boosting.estimators.gradient_boosting import (
@@ -10,7 +10,7 @@ from hedgerow._boosting.estimators.gradient_boosting import (
 )
 from hedgerow._boosting.estimators.ranker import GradientBoostingRanker
 from hedgerow._boosting.estimators.survival import GradientBoostingSurvival
-from hedgerow._boosting.fit.callbacks import RoundInfo
+from hedgerow._boosting.fit.loop import RoundInfo
 from hedgerow._boosting.losses.formula import Loss
 
 __all__ = [

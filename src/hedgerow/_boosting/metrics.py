@@ -1,10 +1,9 @@
-"""What is measured on evaluation sets: metrics by name, or a user's function.
+"""Metrics on evaluation sets: built-in ones by name, or a user's function.
 
-A metric sees predictions, not raw scores: the predicted value in regression, the probability of
-`classes_[1]` (one number a row) for two classes, and the (n, K) probabilities for more. Of several
-columns of y it is the mean over them.
-The two default metrics are computed here, because they run after every round and scikit-learn's
-argument checks cost more than the rounds of a small table; of all others scikit-learn's are taken,
+A metric receives predictions, not raw scores: the predicted value in regression, the probability of
+`classes_[1]` for two classes, and (n, K) probabilities for more. For several columns of y it is the
+mean over them. The two default metrics are computed here, because they run after every round and
+scikit-learn's argument checks cost more than a round on a small table; others are scikit-learn's,
 where it has them.
 """
 
@@ -30,24 +29,24 @@ from hedgerow._boosting.losses import (
     read_only,
     with_weights,
 )
-from hedgerow._boosting.targets.classes import Classes, labels_of
+from hedgerow._data.target import Classes, decode_labels
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
-# By name: whether higher is better, and the measure.
+# For each name: whether higher is better, and the measure.
 Metrics = dict[str, tuple[bool, Measure]]
-# How names of functions end, and whether higher is then better.
+# Suffixes of function names, and whether higher is then better.
 DIRECTIONS = {"_score": True, "_loss": False, "_error": False, "_deviance": False}
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A named measure of (target, prediction, weights) and the direction that is better.
+    """A named measure of (target, prediction, weights), and whether higher is better.
 
-    The target is the class number in classification. If the measure is one `of_scores`, it sees raw
-    scores (n, K) in place of predictions.
+    The target is the class index in classification. If `of_scores` is True, the measure receives
+    raw scores (n, K) in place of predictions.
     """
 
     name: str
@@ -61,10 +60,10 @@ class Metric:
 class UserMetric:
     """A user's (y, prediction[, sample_weight]) → number or (name, number, higher_is_better).
 
-    If it returns a number alone, its name tells the direction, as in scikit-learn: higher is better
-    of a ``_score``, lower of a ``_loss``, an ``_error`` or a ``_deviance``. Of any other name the
-    values can be recorded, but nothing decided by them. In classification y holds the classes as
-    they were given.
+    If it returns a number only, its name gives the direction, as in scikit-learn: higher is better
+    for a ``_score``, lower for a ``_loss``, ``_error`` or ``_deviance``. With any other name,
+    values are recorded but cannot be used for early stopping. In classification, y holds the
+    classes of the user.
     """
 
     of_scores = False
@@ -74,7 +73,7 @@ class UserMetric:
     ) -> None:
         self.function, _ = with_weights(function, argument)
         self.classes = classes
-        self.argument = argument  # that it was given as
+        self.argument = argument  # by which it was passed
         named = function.func if isinstance(function, partial) else function
         self.name = getattr(named, "__name__", type(named).__name__)
         self._higher_is_better = _direction_of(self.name)
@@ -86,19 +85,19 @@ class UserMetric:
 
     @property
     def higher_is_better(self) -> bool:
-        """The direction, for those who decide by it."""
+        """Whether higher values are better; an error if it is not known."""
         if self._higher_is_better is None:
             raise ParameterError(
-                f"{self.argument}: {self.name} returned a number that is to decide which round is "
-                "best, but not whether higher is better, and its name does not end in "
-                f"{', '.join(map(repr, DIRECTIONS))}. Let it return (name, number, "
+                f"{self.argument}: the best round cannot be found, because {self.name} does not "
+                "return whether higher is better, and its name does not end in "
+                f"{', '.join(map(repr, DIRECTIONS))}. Let it return (name, value, "
                 "higher_is_better)."
             )
         return self._higher_is_better
 
     def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
-        """Call the function; a name and direction that it returns replace the guessed ones."""
-        y = read_only(target) if self.classes is None else _as_given(self.classes, target)
+        """Call the function; if it returns a name and a direction, store them."""
+        y = read_only(target) if self.classes is None else _decode(self.classes, target)
         returned = self.function(y, read_only(prediction), read_only(weights))
         if isinstance(returned, tuple):
             self.name, returned, self._higher_is_better = self._checked_triple(returned)
@@ -108,7 +107,7 @@ class UserMetric:
         if len(returned) != 3 or not isinstance(returned[0], str):
             raise ParameterError(
                 f"{self.argument}: {self.name} returned {returned!r}, "
-                "not a number or (name, number, higher_is_better)."
+                "not a number or (name, value, higher_is_better)."
             )
         return returned[0], returned[1], bool(returned[2])
 
@@ -122,19 +121,19 @@ class UserMetric:
 
 
 def _direction_of(name: str) -> bool | None:
-    """Return whether higher is better of a function with this name, None if it does not say."""
+    """Return whether higher is better for a function with this name; None if unknown."""
     return next((higher for end, higher in DIRECTIONS.items() if f"_{name}".endswith(end)), None)
 
 
-def _as_given(classes: Classes, target: Floats) -> NDArray[Any]:
-    """Return the classes of rows, or the labels of their columns."""
+def _decode(classes: Classes, target: Floats) -> NDArray[Any]:
+    """Return the classes of rows, or their labels."""
     if isinstance(classes, list):
-        return labels_of(classes, target == 1.0)
+        return decode_labels(classes, target == 1.0)
     return classes[target.astype(np.intp)]
 
 
 def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> float:
-    """Return the mean of −log P(y), with P kept a rounding error away from 0."""
+    """Return the mean of −log P(y), with P at least one rounding error."""
     rows = target.astype(np.intp)
     if prediction.ndim == 1:
         p = np.where(rows == 1, prediction, 1.0 - prediction)
@@ -150,7 +149,7 @@ def rmse(target: Floats, prediction: Floats, weights: Floats | None) -> float:
 
 
 def _labels(prediction: Floats) -> NDArray[np.intp]:
-    """Return the class numbers that `predict` would give."""
+    """Return the class indices that are predicted."""
     if prediction.ndim == 1:
         return (prediction > 0.5).astype(np.intp)
     return prediction.argmax(axis=1)
@@ -175,7 +174,7 @@ def _error(target: Floats, prediction: Floats, weights: Floats | None) -> float:
 
 
 def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
-    """Return F1 of class 1 for two classes, the mean over the classes for more."""
+    """Return F1 of class 1 for two classes, or the mean over more classes."""
     options: dict[str, Any] = {"average": "binary" if prediction.ndim == 1 else "macro"}
     options |= {"sample_weight": weights, "zero_division": 0.0}
     return float(sk.f1_score(target, _labels(prediction), **options))
@@ -214,16 +213,21 @@ REGRESSION: Metrics = {
 
 
 def resolve_metrics(
-    wanted: Any, classes: Classes | None, loss: BaseLoss
+    eval_metric: Any, classes: Classes | None, loss: BaseLoss
 ) -> list[Metric | UserMetric]:
-    """Turn `eval_metric` into metrics, None into the loss's own; classes are None in regression."""
+    """Return the metrics that `eval_metric` selects; classes are None in regression."""
     known = known_metrics(classes, loss)
-    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [resolve_metric(one, known, classes) for one in several]
+    return [resolve_metric(one, known, classes) for one in listed(eval_metric, loss)]
+
+
+def listed(eval_metric: Any, loss: BaseLoss) -> list[Any]:
+    """Return `eval_metric` as a list; None is the metric of the loss."""
+    is_list = isinstance(eval_metric, list | tuple)
+    return list(eval_metric) if is_list else [eval_metric or loss.metric]
 
 
 def known_metrics(classes: Classes | None, loss: BaseLoss) -> dict[str, Any]:
-    """Return the metrics there are for predictions of a loss: all of `Metric` but the name."""
+    """Return the metrics for the predictions of a loss: the fields of `Metric` after the name."""
     one = loss.single_output
     known: dict[str, Any]
     known = _regression_metrics(one) if classes is None else _classification_metrics(one)
@@ -271,7 +275,7 @@ def _classification_metrics(loss: BaseLoss) -> Metrics:
 
 
 def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
-    """Return the mean pinball loss; of several levels, the mean over them."""
+    """Return the pinball loss, averaged over the levels."""
     columns = prediction.reshape(len(target), -1).T
     losses = [
         sk.mean_pinball_loss(target, column, sample_weight=weights, alpha=level)
@@ -281,9 +285,9 @@ def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weight
 
 
 def d2_pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
-    """Return the part of the best constants' mean pinball loss that predictions do without.
+    """Return the fraction by which predictions reduce the pinball loss of the best constants.
 
-    Of targets that are all the same, 1 if predictions are too and 0 if not, as R² in scikit-learn.
+    If all targets are equal, 1 for perfect predictions and 0 otherwise, like scikit-learn's R².
     """
     best = np.tile(QuantileLoss(levels).base_score(target, weights), (len(target), 1))
     ours, constant = (_pinball(levels, target, at, weights) for at in (prediction, best))
@@ -319,20 +323,20 @@ def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
 
 
 def resolve_metric(
-    wanted: Any, known: Mapping[str, Any], classes: Classes | None
+    metric: Any, known: Mapping[str, Any], classes: Classes | None
 ) -> Metric | UserMetric:
-    """Return the metric of a name among those known, or a function of the user's."""
-    if hasattr(wanted, "_score_func"):
+    """Return a known metric by its name, or a function of the user's."""
+    if hasattr(metric, "_score_func"):
         raise ParameterError(
-            f"eval_metric={wanted!r} is a scorer, which needs an estimator; give the function "
-            "that it is made from, or a metric's name."
+            f"eval_metric={metric!r} is a scorer, which needs an estimator; pass the metric "
+            "function that it is made from, or the name of a metric."
         )
-    if callable(wanted):
-        return UserMetric(wanted, classes)
-    if wanted not in known:
-        meant = metric_instead(wanted, known)
+    if callable(metric):
+        return UserMetric(metric, classes)
+    if metric not in known:
+        hint = metric_instead(metric, known)
         raise ParameterError(
-            f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
+            f"eval_metric={metric!r} is not allowed; {hint}{'It' if hint else 'it'} must be a "
             f"function or one of {', '.join(known)}."
         )
-    return Metric(wanted, *known[wanted])
+    return Metric(metric, *known[metric])

@@ -1,14 +1,15 @@
-"""What a fit leaves behind and a prediction needs; the estimators hold one, files store one."""
+"""The model that a fit produces: estimators hold one, predictions need one, files store one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.calibration import Calibration
+from hedgerow import _native
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._data.binning import Binner
@@ -18,15 +19,78 @@ from hedgerow._links import Link, both_classes, class_probabilities
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 
+CalibrationMethod = Literal["sigmoid", "isotonic", "temperature"]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How raw scores (n, K) become calibrated probabilities.
+
+    Attributes
+    ----------
+    method : {"sigmoid", "isotonic", "temperature"}
+        A sigmoid for each class (Platt), an increasing function for each, or one factor for all
+        scores.
+    slope, offset : arrays of shape (K,)
+        For sigmoid and temperature: the factor of a score, and the term that is added.
+    x, y : arrays
+        For isotonic: scores and their probabilities, the classes one after another.
+    start : array of shape (K + 1,)
+        Where those of each class begin.
+    """
+
+    method: CalibrationMethod
+    slope: Floats
+    offset: Floats
+    x: Floats
+    y: Floats
+    start: NDArray[np.int64]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return P(class 1) if rows have one score, otherwise the probability of every class."""
+        if self.method == "isotonic":
+            columns = [self._interpolate(k, column) for k, column in enumerate(scores.T)]
+            p = np.column_stack(columns)
+        else:
+            p = scores * self.slope + self.offset
+            if self.method == "temperature" and p.shape[1] > 1:
+                _native.softmax_inplace(p)
+            else:
+                _native.sigmoid_inplace(p)
+        return p[:, 0].copy() if p.shape[1] == 1 else _normalised(p)
+
+    def _interpolate(self, k: int, scores: Floats) -> Floats:
+        own = slice(self.start[k], self.start[k + 1])
+        return np.interp(scores, self.x[own], self.y[own])
+
+
+def _normalised(p: Floats) -> Floats:
+    total = p.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, p / np.where(total > 0.0, total, 1.0), 1.0 / p.shape[1])
+
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel:
-    """An ensemble, how a table is read for it (schema to bins) and what its scores mean (link).
+    """An ensemble, how tables are read for it (schema to bins) and what its scores mean.
 
-    Classes are None in regression, and a list of arrays if y had several columns of labels. What
-    was learned from rows held out for calibration: a classifier's way to probabilities, a
-    regressor's residuals (m, K), divided by the scale of their spread. A survival model has a curve
-    that leads from scores to times. Of quantiles and expectiles it is known which they are.
+    Attributes
+    ----------
+    schema, statistics, binner
+        How a table is read, encoded and binned.
+    ensemble : Ensemble
+        The trees.
+    link : Link
+        The function from predictions to scores.
+    classes : array, list of arrays or None
+        The classes; a list for multilabel y, None in regression.
+    calibration : Calibration, optional
+        How a calibrated classifier computes probabilities.
+    residuals : array of shape (m, K), optional
+        Residuals of a regressor on the calibration set, divided by the scale of `spread`.
+    curve : SurvivalCurve, optional
+        How a survival model turns scores into times.
+    quantiles : tuple of float
+        The levels of predicted quantiles or expectiles.
     """
 
     schema: TableSchema
@@ -42,16 +106,16 @@ class BoostedModel:
     quantiles: tuple[float, ...] = ()
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:
-        """Return the model as it was after some rounds."""
+        """Return the model after some of the rounds."""
         return replace(self, ensemble=self.ensemble.first_rounds(n_rounds))
 
     def matrix(self, table: Table) -> NDArray[Any]:
-        """Return rows to predict as trees see them."""
+        """Return a table as the matrix that trees split."""
         return as_matrix(self.statistics.encode(table), self.category_bins)
 
     @cached_property
     def category_bins(self) -> list[Any]:
-        """Of each categorical feature, the bin of each category code."""
+        """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
 

@@ -1,10 +1,9 @@
-"""How good rankings are: NDCG, mean average precision and mean reciprocal rank, up to a rank k.
+"""Ranking metrics: NDCG, mean average precision and mean reciprocal rank, up to a rank k.
 
-Each is the mean over queries, by their weights. A query without a relevant row has no best order
-and does not count. Rows of equal scores have no order either: NDCG takes the mean over all orders,
-as scikit-learn's does; the others take a row's rank to be the last that it could have, as
-scikit-learn's ``label_ranking_average_precision_score`` does. So no metric depends on the order of
-rows in the table.
+Each is the weighted mean over queries. A query without a relevant row has no best order and does
+not count. For tied scores, NDCG is averaged over all orders, as in scikit-learn; the other metrics
+give each row the last rank of its tie, as scikit-learn's ``label_ranking_average_precision_score``.
+So no metric depends on the order of rows in the table.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._boosting.losses import Queries, RankingLoss
-from hedgerow._boosting.metrics import Metric, UserMetric
+from hedgerow._boosting.metrics import Metric, UserMetric, listed
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -32,11 +31,11 @@ class RankedRows:
     Attributes
     ----------
     gain : array of shape (n_rows,)
-        What each row is worth.
+        The gain of each row.
     last : array of shape (n_rows,)
-        The last rank, from 1 on, of a row with the same score.
+        The last rank, counted from 1, among rows with the same score.
     tie : array of shape (n_rows,)
-        A number that rows of the same query and score share.
+        The index of each row's tie: rows with the same query and score.
     """
 
     def __init__(self, queries: Queries, gain: Floats, scores: Floats) -> None:
@@ -50,38 +49,38 @@ class RankedRows:
         self.last = end[self.tie] - queries.start[queries.query]
 
     def tie_sums(self, values: Floats) -> Floats:
-        """Return, for each row, the sum over the rows that tie with it."""
+        """Return, for each row, the sum over its tie."""
         return np.bincount(self.tie, values)[self.tie]
 
 
 def ndcg(ranked: RankedRows, k: int) -> Floats:
-    """Return the DCG of each query's ranking as a part of the best one's."""
+    """Return the DCG of each query's ranking divided by that of the best ranking."""
     queries = ranked.queries
     discount = np.where(queries.rank < k, queries.discount, 0.0)
     mean_gain = ranked.tie_sums(ranked.gain) / ranked.tie_sums(np.ones_like(ranked.gain))
     best = ranked.gain[np.lexsort((-ranked.gain, queries.query))]
-    return _parts(queries.sum(mean_gain * discount), queries.sum(best * discount))
+    return _ratio(queries.sum(mean_gain * discount), queries.sum(best * discount))
 
 
 def average_precision(ranked: RankedRows, k: int) -> Floats:
-    """Return the mean over each query's relevant rows of the part of relevant rows up to them.
+    """Return the mean over each query's relevant rows of the precision at their ranks.
 
-    Of more than k relevant rows, as many as there could be up to rank k count.
+    At most k relevant rows count.
     """
     queries = ranked.queries
     relevant = (ranked.gain > 0.0).astype(np.float64)
     so_far = np.cumsum(relevant) - relevant
     before = so_far - so_far[queries.start[queries.query]]
-    found = np.maximum.reduceat(before + relevant, _begins(ranked.tie))[ranked.tie]
-    counted = np.where(ranked.last <= k, relevant * found / ranked.last, 0.0)
-    return _parts(queries.sum(counted), np.minimum(queries.sum(relevant), k))
+    n_relevant = np.maximum.reduceat(before + relevant, _begins(ranked.tie))[ranked.tie]
+    precision = np.where(ranked.last <= k, relevant * n_relevant / ranked.last, 0.0)
+    return _ratio(queries.sum(precision), np.minimum(queries.sum(relevant), k))
 
 
 def reciprocal_rank(ranked: RankedRows, k: int) -> Floats:
-    """Return 1 / the rank of each query's first relevant row, 0 if it is beyond k."""
+    """Return 1 / rank of each query's first relevant row, or 0 if that rank is beyond k."""
     is_relevant, begins = ranked.gain > 0.0, ranked.queries.start[:-1]
     inverse = np.where(is_relevant & (ranked.last <= k), 1.0 / ranked.last, 0.0)
-    return _parts(
+    return _ratio(
         np.maximum.reduceat(inverse, begins),
         np.maximum.reduceat(is_relevant, begins).astype(np.float64),
     )
@@ -104,10 +103,10 @@ def mean_quality(
 
 
 class MetricOfQueries(UserMetric):
-    """A user's metric, called for each query; its mean over them."""
+    """The mean over queries of a user's metric."""
 
     def measure(self, target: Floats, prediction: Floats, weights: Floats | None) -> float:
-        """Call the function with the relevances and scores of one query after the other."""
+        """Call the function with the relevances and scores of each query."""
         queries = Queries.of(target[:, 1])
         each = np.split(queries.row, queries.start[1:-1])
         values = [
@@ -117,32 +116,31 @@ class MetricOfQueries(UserMetric):
         return _mean(np.array(values), None if weights is None else queries.of_first(weights))
 
 
-def ranking_metrics(wanted: Any, loss: RankingLoss) -> list[Metric | UserMetric]:
-    """Turn `eval_metric` into metrics, None into the loss's own."""
-    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [_resolved(one, loss) for one in several]
+def ranking_metrics(eval_metric: Any, loss: RankingLoss) -> list[Metric | UserMetric]:
+    """Return the metrics that `eval_metric` selects; None is the metric of the loss."""
+    return [_resolve(one, loss) for one in listed(eval_metric, loss)]
 
 
-def _resolved(wanted: Any, loss: RankingLoss) -> Metric | UserMetric:
-    if callable(wanted):
-        return MetricOfQueries(wanted, None)
-    found = NAME.fullmatch(wanted)
-    if found is None:
-        meant = metric_instead(wanted, QUALITIES)
+def _resolve(name: Any, loss: RankingLoss) -> Metric | UserMetric:
+    if callable(name):
+        return MetricOfQueries(name, None)
+    match = NAME.fullmatch(name)
+    if match is None:
+        hint = metric_instead(name, QUALITIES)
         raise ParameterError(
-            f"eval_metric={wanted!r} is not allowed; {meant}{'It' if meant else 'it'} must be a "
+            f"eval_metric={name!r} is not allowed; {hint}{'It' if hint else 'it'} must be a "
             "function, 'ndcg', 'map' or 'mrr', or one of these up to a rank, as in 'ndcg@10'."
         )
-    k = int(found[2] or ALL)
-    return Metric(wanted, True, partial(mean_quality, found[1], k, loss))
+    k = int(match[2] or ALL)
+    return Metric(name, True, partial(mean_quality, match[1], k, loss))
 
 
 def _begins(tie: Any) -> Any:
     return np.flatnonzero(np.diff(tie, prepend=-1))
 
 
-def _parts(value: Floats, best: Floats) -> Floats:
-    """Divide; NaN where there is nothing to divide by."""
+def _ratio(value: Floats, best: Floats) -> Floats:
+    """Divide; NaN where the divisor is 0."""
     return np.divide(value, best, out=np.full(len(best), np.nan), where=best > 0.0)
 
 

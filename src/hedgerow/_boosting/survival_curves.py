@@ -1,6 +1,6 @@
-"""What scores say about survival: cumulative hazards and quantiles of the time.
+"""Survival curves: cumulative hazards and quantiles of the time, given scores.
 
-The probability to survive t is e^−H(t), with H the cumulative hazard.
+The probability of surviving t is e^−H(t), where H is the cumulative hazard.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class SurvivalCurve(Protocol):
     def cumulative_hazard(self, scores: Floats, times: Floats) -> Floats:
         """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""
 
-    def quantile(self, scores: Floats, part: float) -> Floats:
-        """Return the time until which this part of rows like each one ends."""
+    def quantile(self, scores: Floats, level: float) -> Floats:
+        """Return a quantile of the time of each row."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProportionalHazards:
-    """H(t) = H₀(t) e^s, with steps of H₀ at the times at which events were seen.
+    """H(t) = H₀(t) e^s, where H₀ has steps at the observed times of events.
 
     Attributes
     ----------
     times, hazard : arrays of shape (n_events,)
-        The times, increasing, and H₀ from each of them on.
+        Increasing times, and H₀ from each of them on.
     """
 
     times: Floats
@@ -48,10 +48,10 @@ class ProportionalHazards:
             hazards = np.exp(scores)[:, np.newaxis] * at
         return np.where(at == 0.0, 0.0, hazards)
 
-    def quantile(self, scores: Floats, part: float) -> Floats:
-        """Return the first time at which the probability is reached; infinity if there is none."""
+    def quantile(self, scores: Floats, level: float) -> Floats:
+        """Return the first time at which the level is reached; infinity if there is none."""
         with np.errstate(over="ignore"):
-            needed = -np.log1p(-part) * np.exp(-scores)
+            needed = -np.log1p(-level) * np.exp(-scores)
         times = np.append(self.times, np.inf)
         return times[np.searchsorted(self.hazard, needed, side="left")]
 
@@ -70,15 +70,15 @@ class AcceleratedTimes:
         _native.log_survival_inplace(self.distribution, z.reshape(-1))
         return np.negative(z, out=z)
 
-    def quantile(self, scores: Floats, part: float) -> Floats:
+    def quantile(self, scores: Floats, level: float) -> Floats:
         """Return e^(s + σz), with z the quantile of Z."""
         with np.errstate(over="ignore"):
-            times: Floats = np.exp(scores + self.scale * self._standard_quantile(part))
+            times: Floats = np.exp(scores + self.scale * self._standard_quantile(level))
         return times
 
-    def _standard_quantile(self, part: float) -> float:
+    def _standard_quantile(self, level: float) -> float:
         if self.distribution == "normal":
-            return float(ndtri(part))
+            return float(ndtri(level))
         if self.distribution == "logistic":
-            return float(np.log(part) - np.log1p(-part))
-        return float(np.log(-np.log1p(-part)))
+            return float(np.log(level) - np.log1p(-level))
+        return float(np.log(-np.log1p(-level)))

@@ -1,6 +1,6 @@
-"""How good predictions of survival are: likelihoods, and how often the order is right.
+"""Metrics of survival models: likelihoods, and the concordance index.
 
-Metrics see predictions: logarithms of risks with Cox's loss, times with accelerated failure times.
+Predictions are logarithms of risks with Cox's loss, and times with accelerated failure times.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._boosting.losses import CoxLoss, SurvivalLoss
-from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metric
+from hedgerow._boosting.metrics import Metric, UserMetric, listed, resolve_metric
 from hedgerow._types import Floats
 
 
 def concordance(bounds: Floats, longer: Floats, weights: Floats | None) -> float:
-    """Return the part of comparable pairs in which what ended later has the larger number.
+    """Return the fraction of comparable pairs in which the later time has the larger number.
 
-    Two rows are comparable if it is known which ended first: one's upper bound is below the
-    other's lower bound, or equal to it if the other is censored there. Equal numbers count half.
-    This is Harrell's index, which it equals for times that are seen or right-censored. NaN if no
-    two rows are comparable.
+    Two rows are comparable if it is known whose event came first: the upper bound of one is below
+    the lower bound of the other, or equal to it if the other is censored there. Ties count half.
+    For observed and right-censored times this is Harrell's index. NaN if no rows are comparable.
     """
     lower, upper = bounds.T
     rank = np.unique(longer, return_inverse=True)[1]
@@ -38,21 +37,20 @@ def concordance(bounds: Floats, longer: Floats, weights: Floats | None) -> float
 
 
 def _number_beyond(lower: Floats, is_open: Any, upper: Floats) -> Any:
-    """Return how many of the rows, sorted from the last lower bound on, lie beyond each bound."""
+    """Return how many rows, sorted by decreasing lower bound, lie beyond each upper bound."""
     later = np.searchsorted(-lower, -upper, side="left")
     up_to = np.searchsorted(-lower, -upper, side="right")
     n_open = np.append(0, np.cumsum(is_open))
     return later + n_open[up_to] - n_open[later]
 
 
-def survival_metrics(wanted: Any, loss: SurvivalLoss) -> list[Metric | UserMetric]:
-    """Turn `eval_metric` into metrics, None into the loss's own."""
+def survival_metrics(eval_metric: Any, loss: SurvivalLoss) -> list[Metric | UserMetric]:
+    """Return the metrics that `eval_metric` selects; None is the metric of the loss."""
     known: dict[str, tuple[bool, Callable[[Floats, Floats, Floats | None], float]]] = {
         loss.metric: (False, loss.mean if isinstance(loss, CoxLoss) else _of_times(loss)),
         "concordance": (True, _of_risks if isinstance(loss, CoxLoss) else concordance),
     }
-    several = wanted if isinstance(wanted, (list, tuple)) else [wanted or loss.metric]
-    return [resolve_metric(one, known, None) for one in several]
+    return [resolve_metric(one, known, None) for one in listed(eval_metric, loss)]
 
 
 def _of_times(loss: SurvivalLoss) -> Callable[[Floats, Floats, Floats | None], float]:

@@ -249,8 +249,8 @@ class Binner:
             if len(bins[-1]) > self.max_bins:
                 where = f if names is None else repr(names[f])
                 warn_user(
-                    f"Column {where} has {len(bins[-1])} categories; max_bins={self.max_bins}, so "
-                    "the rarest categories share a bin.",
+                    f"Column {where} has {len(bins[-1])} categories, more than "
+                    f"max_bins={self.max_bins}, so the rarest categories share a bin.",
                 )
             self.category_starts[f + 1] = len(bins[-1])
         np.cumsum(self.category_starts, out=self.category_starts)

@@ -125,7 +125,7 @@ def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelCol
     types = {type(v) for v in values if not is_missing(v)}
     kinds = {_kind_of_type(t) for t in types}
     if len(kinds) > 1 or not kinds <= {"string", "number"}:
-        raise _objects_error(values, kinds, f"{where}, categories")
+        raise _objects_error(values, kinds, f"{where} (categories)")
     if any(is_missing(v) for v in values):
         present = np.array([not is_missing(v) for v in values])
         new_code = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)

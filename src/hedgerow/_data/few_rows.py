@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
 from hedgerow._data.names import column_order, read_names
-from hedgerow._data.records import are_records, read_records
 from hedgerow._data.schema import Categories, TableSchema
+from hedgerow._data.sources import are_records, read_records
 from hedgerow._data.table import CategoryBins, Table
 
 # Largest table, in values, to be read one by one; above, reading by columns is about as fast.

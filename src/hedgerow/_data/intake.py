@@ -26,9 +26,8 @@ from hedgerow._data.columns import (
 from hedgerow._data.few_rows import read_few_rows
 from hedgerow._data.frames import one_matrix
 from hedgerow._data.names import Names, column_label, column_order
-from hedgerow._data.records import refuse_single_row
 from hedgerow._data.schema import Categories, TableSchema, chosen_columns
-from hedgerow._data.sources import Source, open_table, require_rows
+from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_suspicious_column
 from hedgerow._data.table import Table, as_matrix, iter_dense_blocks
 from hedgerow.exceptions import DataError
@@ -213,7 +212,7 @@ def _refuse_unknown(column: LabelColumn, unknown: NDArray[np.bool_], where: str)
     if rows.size:
         raise DataError(
             f"{where} holds the category {column.labels[column.codes[rows[0]]]!r} (first in row "
-            f"{rows[0]}), which did not occur in fit. unknown_category='missing' would accept it."
+            f"{rows[0]}), which did not occur in fit. Set unknown_category='missing' to accept it."
         )
 
 

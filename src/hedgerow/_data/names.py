@@ -149,14 +149,14 @@ def column_index(
             raise _unknown_name(name, names, parameter, otherwise)
     elif isinstance(name, str):
         raise ParameterError(
-            f"{parameter} names the column {name!r}, but the columns of X have no names: use "
+            f"{parameter}: {name!r} is a column name, but the columns of X have no names. Use "
             "indices, or pass a data frame."
         )
     if not is_whole:
         raise _no_column(column, parameter, otherwise)
     if not 0 <= column < n_features:
         raise ParameterError(
-            f"{parameter} has the index {name}, but the columns of X are 0 to {n_features - 1}."
+            f"{parameter}: index {name} is out of range; X has columns 0 to {n_features - 1}."
         )
     return int(column)
 
@@ -206,7 +206,7 @@ def names_from_json(stored: Any, n_features: int) -> Names | None:
         raise DataError("schema: feature_names is neither null nor a list.")
     names = tuple(name_from_json(name) for name in stored)
     if len(names) != n_features or len(set(names)) != n_features:
-        raise DataError("schema: feature_names are not one distinct name for each column.")
+        raise DataError("schema: feature_names do not have a distinct name for each column.")
     return names
 
 
@@ -256,14 +256,14 @@ def _unknown_name(name: Name, names: Names, parameter: str, otherwise: str) -> P
     strings = [other for other in names if isinstance(other, str)]
     suggestion = did_you_mean(name, strings) if isinstance(name, str) else ""
     return ParameterError(
-        f"{parameter} names the column {name!r}, which X does not have; {suggestion}"
+        f"{parameter}: X has no column {name!r}; {suggestion}"
         f"{'Its' if suggestion else 'its'} columns are {listed(names)}."
     )
 
 
 def _no_column(column: Any, parameter: str, otherwise: str) -> ParameterError:
     kinds = f"column names, column indices, {otherwise}" if otherwise else "column names or indices"
-    return ParameterError(f"{parameter} holds {column!r}: it takes {kinds}.")
+    return ParameterError(f"{parameter} holds {column!r}, but it must hold {kinds}.")
 
 
 def _is_nameless(current: Names, learned: Names) -> bool:

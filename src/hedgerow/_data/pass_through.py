@@ -26,10 +26,12 @@ from hedgerow._data.names import (
     name_attributes,
     read_names,
 )
-from hedgerow._data.records import are_records, as_data_frame, refuse_single_row
 from hedgerow._data.sources import (
+    are_records,
+    as_data_frame,
     as_frame,
     refuse_no_table,
+    refuse_single_row,
     require_columns,
     require_rows,
 )

@@ -1,4 +1,4 @@
-"""y and sample_weight → arrays.
+"""y, sample_weight and class_weight → arrays.
 
 Lists, arrays and series of any library are read like columns of X (`columns.py`, `frames.py`), but
 a missing value or an infinity is an error here. The result may be the caller's array: do not write.
@@ -7,7 +7,7 @@ a missing value or an infinity is an error here. The result may be the caller's 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -16,12 +16,15 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
+from hedgerow._arithmetic import sum_of
 from hedgerow._data.columns import LabelColumn, NumericColumn, read_array
 from hedgerow._data.frames import read_series
 from hedgerow._data.sources import as_array
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_many_classes
+from hedgerow._params import NOT_NEGATIVE
+from hedgerow._types import Floats
 from hedgerow._warning import warn_user
-from hedgerow.exceptions import DataError
+from hedgerow.exceptions import DataError, ParameterError
 
 # Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
@@ -32,6 +35,9 @@ _SAME_ROWS = (
 )
 # Squares of smaller numbers underflow.
 SMALLEST = 1e-150
+
+# The classes of y; a list with those of each label if y is multilabel.
+Classes = NDArray[Any] | list[NDArray[Any]]
 
 
 def read_classification_target(
@@ -100,6 +106,12 @@ def read_fitted_labels(y: Any, classes: list[NDArray[Any]], n_rows: int) -> NDAr
     return np.column_stack(read).astype(np.float64)
 
 
+def decode_labels(classes: list[NDArray[Any]], has_label: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the class of each label, (n_rows, n_labels): the second one for rows that have it."""
+    columns = zip(classes, has_label.T.astype(np.intp), strict=True)
+    return np.column_stack([of_label[index] for of_label, index in columns])
+
+
 def read_number_columns(
     y: Any, n_rows: int, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
@@ -144,7 +156,7 @@ def has_columns(y: Any) -> bool:
 def columns_of(y: Any) -> list[Any]:
     """Return the columns of a y with several columns, unchanged."""
     if scipy.sparse.issparse(y):
-        raise DataError("y is sparse. Give it as an array: y.toarray().")
+        raise DataError("y is sparse. Pass an array: y.toarray().")
     frame = nw.from_native(y, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return [column.to_native() for column in frame.iter_columns()]
@@ -185,12 +197,12 @@ def read_regression_target(
     largest = float(max(target.max(), -target.min()))
     if largest > LARGEST:
         raise DataError(
-            f"y holds numbers as large as {largest:.3g}, whose squares cannot be added up. Divide "
+            f"y holds numbers as large as {largest:.3g}, whose squares overflow. Divide "
             f"y by a constant, so that none exceeds {LARGEST:g}."
         )
     if 0.0 < largest < SMALLEST:
         raise DataError(
-            f"y holds numbers of {largest:.3g} at most, whose squares vanish. Multiply y by a "
+            f"y holds numbers of {largest:.3g} at most, whose squares underflow. Multiply y by a "
             f"constant, so that the largest is {SMALLEST:g} or more."
         )
     return target
@@ -293,7 +305,7 @@ def _read_vector(
 
 def _read_column(values: Any, name: str) -> tuple[NumericColumn | LabelColumn, bool]:
     if scipy.sparse.issparse(values):
-        raise DataError(f"{name} is sparse. Give it as an array: {name}.toarray().ravel().")
+        raise DataError(f"{name} is sparse. Pass an array: {name}.toarray().ravel().")
     if isinstance(values, str | bytes | Mapping):
         raise DataError(_not_values(values, name))
     series = nw.from_native(values, pass_through=True, allow_series=True)
@@ -322,8 +334,8 @@ def _require_one_dimension(shape: tuple[int, ...], name: str) -> None:
     """Accept a column vector as y, with scikit-learn's warning."""
     if name == "y" and len(shape) == 2 and shape[1] == 1:
         warn_user(
-            "A column-vector y was passed when a 1d array was expected. Give y the shape "
-            "(n_samples,), for example by y.ravel().",
+            "A column-vector y was passed when a 1d array was expected. Pass y with the shape "
+            "(n_samples,), for example y.ravel().",
             DataConversionWarning,
         )
     elif len(shape) != 1:
@@ -380,3 +392,52 @@ def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
     occurs = np.bincount(offset) > 0
     rank = np.cumsum(occurs) - 1
     return (np.flatnonzero(occurs) + low).astype(values.dtype), rank[offset]
+
+
+def class_weight_vector(
+    class_weight: Any, classes: NDArray[Any], index: NDArray[Any], weights: Floats | None
+) -> Floats:
+    """Return a weight for each class, in the order of `classes`; `index` is each row's class."""
+    if isinstance(class_weight, str):  # "balanced"
+        totals = np.bincount(index, weights, minlength=len(classes))
+        # A class without weight has no effect, whatever its factor.
+        return sum_of(totals) / (len(classes) * np.where(totals > 0.0, totals, 1.0))
+    by_class = np.ones(len(classes))
+    index_of = {label: i for i, label in enumerate(classes.tolist())}
+    unknown = [label for label in class_weight if label not in index_of]
+    if unknown and len(class_weight) - len(unknown) < len(classes):
+        raise ParameterError(
+            f"class_weight has {unknown!r}, but y has the classes {list(index_of)!r}."
+        )
+    for label, weight in class_weight.items():
+        if weight not in NOT_NEGATIVE:
+            raise ParameterError(f"class_weight[{label!r}]={weight!r} must be a number >= 0.")
+        if label in index_of:
+            by_class[index_of[label]] = weight
+    return by_class
+
+
+def weigh_by_class(
+    class_weight: Any,
+    classes: Sequence[NDArray[Any]],
+    index: NDArray[np.int64],
+    weights: Floats | None,
+) -> Floats | None:
+    """Return row weights times the weights of the rows' classes in every output.
+
+    `class_weight` is "balanced", a dict, a list with a dict for each output, or None.
+    """
+    if class_weight is None:
+        return weights
+    by_output = class_weight if isinstance(class_weight, list) else [class_weight] * len(classes)
+    if len(by_output) != len(classes):
+        raise ParameterError(
+            f"class_weight has {len(by_output)} dicts; y has {len(classes)} outputs."
+        )
+    product = np.ones(len(index)) if weights is None else weights
+    for each, of_output, column in zip(by_output, classes, index.T, strict=True):
+        product = product * class_weight_vector(each, of_output, column, weights)[column]
+    if not product.any():
+        raise ParameterError(f"class_weight={class_weight!r} leaves no row with a positive weight.")
+    require_moderate(product, "class_weight times sample_weight")
+    return product

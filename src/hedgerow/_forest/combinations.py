@@ -1,10 +1,10 @@
 """Breiman's Forest-RC: trees that split on random linear combinations of a few inputs.
 
-For tables of few columns, where trees on random inputs are too much alike. All trees of a forest
-draw from one pool of combinations, which is made once: each is a column that is binned like any
-other. Inputs are in units of their standard deviations, so that they are commensurable; a category
-counts as 1 if it is in a random half of its column's categories and as 0 if it is not. A missing
-input counts as its mean (½ for a category); if all inputs are missing, so is the combination.
+For tables of few columns, where trees on random inputs are too similar. The trees of a forest share
+a random pool of combinations, each of which is binned like a column. Numeric inputs are scaled by
+their standard deviations; a categorical input is 1 if its category is in a random half of the
+column's categories, else 0. A missing input is replaced by its mean (½ for a category); if all
+inputs are missing, so is the combination.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from hedgerow._arithmetic import mean_of
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 
-# Combinations a forest draws from: many times what a node tries, so that trees differ. On
-# Breiman's generated sets a pool of 1,024 is better than one of 256, and that than one of 64.
+# Size of the pool: many times the number that a node tries, so that trees differ. On Breiman's
+# synthetic data, a pool of 1,024 was better than one of 256, and that better than one of 64.
 _MAX, _MIN = 1024, 128
-_BINNED_BYTES = 1 << 28  # of all rows: where rows are many, there are fewer combinations
+_BINNED_BYTES = 1 << 28  # in total: with many rows there are fewer combinations
 _BLOCK = 1 << 22  # numbers of a temporary
 _MIN_SAMPLED = 10_000
 _BINS = 256
@@ -31,14 +31,14 @@ _BINS = 256
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """A pool of combinations: each of the same number of inputs, as indices and coefficients."""
+    """A pool of combinations, each with the same number of inputs: indices and coefficients."""
 
     inputs: NDArray[np.int32]
     coefficients: Floats
     centres: Floats
-    """Of each feature, what a missing value counts as."""
+    """The value that replaces a missing one, for each feature."""
     counts_as_one: NDArray[np.bool_]
-    """Of each input of each combination, the bins of a category that count as 1."""
+    """The category bins that count as 1, for each input of each combination."""
     is_categorical: NDArray[np.bool_]
 
     @classmethod
@@ -62,12 +62,12 @@ class Combinations:
 
     @property
     def n_inputs(self) -> int:
-        """Inputs of a combination."""
+        """Number of inputs of a combination."""
         return self.inputs.shape[1]
 
     @property
     def n_combinations(self) -> int:
-        """Columns that come of a table."""
+        """Number of combinations."""
         return len(self.inputs)
 
     def of(self, matrix: Rows) -> Floats:
@@ -87,13 +87,13 @@ class Combinations:
         return result
 
     def blocks(self, matrix: Rows) -> Iterator[tuple[int, Floats]]:
-        """Yield (first row, combinations) of a block of rows after another."""
+        """Yield (first row, combinations) of each block of rows."""
         step = max(8, _BLOCK // self.n_combinations // 8 * 8)  # so that bits of rows fill bytes
         for first in range(0, max(len(matrix), 1), step):
             yield first, self.of(matrix[first : first + step])
 
     def sample(self, n_rows: int, seed: int) -> NDArray[np.intp]:
-        """Choose the rows that bins are made from: all of them, if that is one block."""
+        """Return the combinations of the rows from which bins are computed."""
         n_sampled = min(n_rows, max(_MIN_SAMPLED, _BLOCK // self.n_combinations))
         return np.sort(np.random.RandomState(seed).permutation(n_rows)[:n_sampled])
 
@@ -103,9 +103,9 @@ class Combinations:
         return np.where(missing, np.nan, counted)
 
     def to_inputs(self, amounts: Floats) -> Floats:
-        """Share out what each combination has, (m, n_combinations), to its inputs, (m, n_features).
+        """Distribute values of combinations, (m, n_combinations), to their inputs, (m, n_features).
 
-        Sums are over combinations in their order: a matrix product's order is its library's.
+        Sums run over the combinations in order; that of a matrix product depends on the library.
         """
         shares = np.abs(self.coefficients)
         shares = shares / np.add.accumulate(shares, axis=1)[:, -1:]
@@ -120,7 +120,7 @@ def _centre_and_scale(values: NDArray[np.floating]) -> tuple[float, float]:
     present = values[~np.isnan(values)].astype(np.float64)
     if not len(present):
         return 0.0, 1.0
-    largest = float(np.abs(present).max()) or 1.0  # so that no square is too large
+    largest = float(np.abs(present).max()) or 1.0  # so that squares do not overflow
     present /= largest
     centre = mean_of(present)
     deviation = sqrt(mean_of(np.square(present - centre))) * largest

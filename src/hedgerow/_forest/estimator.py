@@ -1,4 +1,4 @@
-"""What all forests share: fitting, single trees, importances, proximities."""
+"""The base classes of forests: fitting, single trees, importances, proximities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Importance = Literal["gain", "split", "cover"]
 
 @dataclass(frozen=True)
 class ForestInternals(TableInternals[ForestModel]):
-    """What forests offer to other packages, beyond what every estimator does.
+    """What forests offer to other packages of the library in addition.
 
     Attributes
     ----------
@@ -44,7 +44,18 @@ class ForestInternals(TableInternals[ForestModel]):
 
 
 class Forest(TableEstimator):
-    """Trees on rows of their own that vote, apart from what their target is."""
+    """Base class of forests."""
+
+    _attribute_docs: ClassVar = {
+        "forest": """
+            feature_importances_ : array of shape (n_features,)
+                The mean decrease of impurity by each feature, normalized.
+            estimators_samples_ : list of arrays
+                The bootstrap sample of each tree, as row indices.
+            oob_score_ : float
+                The score of the out-of-bag predictions, if ``oob_score`` is set.
+            """
+    }
 
     _outputs: ClassVar[type[Outputs]]
     _tree: ClassVar[type[Any]]
@@ -100,7 +111,7 @@ class Forest(TableEstimator):
         if model.combinations is not None:
             raise AttributeError(
                 "trees of feature_combinations split on sums of columns, so they are not "
-                "estimators of the columns; use predict_trees and apply."
+                "estimators for the columns of X. Use predict_trees and apply."
             )
         if not -len(self) <= index < len(self):
             raise IndexError(f"there is no tree {index}; there are {len(self)}.")
@@ -196,7 +207,7 @@ class Forest(TableEstimator):
         return scipy.sparse.hstack(paths).tocsr(), forest.tree_offset.copy()
 
     def __hedgerow__(self) -> ForestInternals:
-        """Return what other packages of the library may ask of the estimator."""
+        """Return what other packages of the library may use."""
         return ForestInternals(**vars(super().__hedgerow__()), leaves=self._leaves)
 
     def _additive_trees(self) -> AdditiveTrees:

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from hedgerow._arithmetic import sum_of
 from hedgerow._contract import internals
 from hedgerow._data.binning import BinnedMatrix, Binner
-from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
-from hedgerow._forest.model import ForestModel
+from hedgerow._forest.model import ForestModel, LeafTargets
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
-from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._progress import progress
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees, impurity_unit
@@ -34,8 +32,8 @@ from hedgerow._tree.structure import Tree
 from hedgerow._types import Attributes, Floats
 from hedgerow.exceptions import DataError, ParameterError
 
-_TREES_AT_ONCE = 16  # per thread: enough to keep all busy, few enough to show progress
-_MANY_ROWS = 500_000  # from which on trees are so large that fewer are unpacked at once
+_TREES_AT_ONCE = 16  # trees per thread: enough to keep all busy, few enough to show progress
+_MANY_ROWS = 500_000  # rows above which trees are so large that fewer are unpacked at once
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,8 @@ def _check_continues(
     n_trees = estimator.n_estimators
     if n_trees < init_model.forest.n_trees:
         raise ParameterError(
-            f"n_estimators={n_trees} is less than the {init_model.forest.n_trees} trees that "
-            "warm_start=True begins with."
+            f"n_estimators={n_trees} is less than the {init_model.forest.n_trees} trees of the fit "
+            "that warm_start=True continues."
         )
     if outputs != init_model.outputs:
         raise DataError(
@@ -170,7 +168,7 @@ def _check_continues(
     if table.n_rows != init_model.n_rows:
         raise DataError(
             f"X has {table.n_rows} rows, but the fit that warm_start=True continues had "
-            f"{init_model.n_rows}: the trees of a forest draw from the same rows."
+            f"{init_model.n_rows}: all trees of a forest are grown on samples of the same rows."
         )
     n_inputs = estimator.feature_combinations
     had = None if init_model.combinations is None else init_model.combinations.n_inputs
@@ -182,7 +180,7 @@ def _check_continues(
     if sampling != init_model.sampling:
         raise ParameterError(
             "bootstrap and max_samples must be as in the fit that warm_start=True continues: "
-            "they determine which rows a tree draws."
+            "they determine the sample of each tree."
         )
 
 
@@ -196,8 +194,8 @@ def _weigh(
         return weigh_by_class(class_weight, outputs.classes, y, weights)
     if not outputs.is_single:
         raise ParameterError(
-            "class_weight='balanced_subsample' is for one output, but y has "
-            f"{len(outputs.classes)}; 'balanced' is for any number."
+            "class_weight='balanced_subsample' supports one output, but y has "
+            f"{len(outputs.classes)}; 'balanced' supports any number."
         )
     return weights  # balanced tree by tree
 
@@ -317,7 +315,7 @@ def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatri
 
 
 def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> BootstrapSamples:
-    """Return how rows are drawn, by an estimator's `max_samples` and `bootstrap`."""
+    """Return how rows are sampled, from an estimator's `max_samples` and `bootstrap`."""
     max_samples = estimator.max_samples
     n_draws = n_rows if max_samples is None else int(max_samples)
     if max_samples is not None and not isinstance(max_samples, Integral):

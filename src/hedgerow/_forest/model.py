@@ -1,4 +1,4 @@
-"""The fitted model of a forest."""
+"""The fitted model of a forest, and quantile regression forests (Meinshausen, 2006)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.outputs import Outputs
 from hedgerow._forest.combinations import Combinations
-from hedgerow._forest.quantiles import LeafTargets
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow._tree.cart import BootstrapSamples, impurity_unit
 from hedgerow._tree.fitting import TreeModel
@@ -22,6 +21,8 @@ from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
+
+_BLOCK = 1 << 21  # weights that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -136,3 +137,68 @@ class ForestModel:
 
 def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTargets:
+    """The training rows of each leaf: those of leaf l are ``rows[starts[l]:starts[l + 1]]``.
+
+    The distribution of a row is that of the training targets in its leaves: every tree distributes
+    a weight of 1 evenly among the training rows of the leaf, and the trees' weights are added.
+    """
+
+    rows: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    targets: Floats
+    """(n_rows, n_outputs)"""
+    weights: Floats
+
+    @classmethod
+    def of(
+        cls, leaves: NDArray[np.int32], n_leaves: int, y: Floats, weights: Floats | None
+    ) -> LeafTargets:
+        """List the rows of each leaf; `leaves` has a leaf for each row and tree."""
+        weights = np.ones(len(y)) if weights is None else weights
+        order = np.argsort(leaves, axis=None, kind="stable")
+        rows = (order // leaves.shape[1]).astype(np.uint32)
+        counts = np.bincount(leaves.reshape(-1), minlength=n_leaves)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(rows, starts, y, weights)
+
+    def quantiles(self, leaves: NDArray[np.int32], quantiles: Floats) -> Floats:
+        """Return the quantiles of rows by their leaves, (n_rows, n_quantiles, n_outputs).
+
+        The quantile q is the smallest target at which the cumulative weight reaches q.
+        """
+        result = np.empty((len(leaves), len(quantiles), self.targets.shape[1]))
+        sizes = np.diff(self.starts)
+        per_row = max(1, int(sizes[leaves].sum(axis=1).max(initial=1)))
+        step = max(1, _BLOCK // per_row)
+        for begin in range(0, len(leaves), step):
+            block = slice(begin, begin + step)
+            result[block] = self._of_block(leaves[block], sizes, quantiles)
+        return result
+
+    def _of_block(
+        self, leaves: NDArray[np.int32], sizes: NDArray[np.int64], quantiles: Floats
+    ) -> Floats:
+        """Sort the weights of all rows by target, and find where their sums reach q."""
+        leaf_of_vote = leaves.reshape(-1)
+        n_votes = sizes[leaf_of_vote]
+        position = np.arange(n_votes.sum()) - np.repeat(np.cumsum(n_votes) - n_votes, n_votes)
+        voters = self.rows[np.repeat(self.starts[leaf_of_vote], n_votes) + position]
+        weight = self.weights[voters]
+        total = np.add.reduceat(weight, np.cumsum(n_votes) - n_votes)
+        vote = weight / np.repeat(total, n_votes)
+        query_of_vote = np.repeat(np.arange(len(leaves)), n_votes.reshape(leaves.shape).sum(axis=1))
+        ends = np.cumsum(np.bincount(query_of_vote, minlength=len(leaves)))
+        result = np.empty((len(leaves), len(quantiles), self.targets.shape[1]))
+        for output, targets in enumerate(self.targets.T):
+            order = np.lexsort((targets[voters], query_of_vote))
+            sorted_targets, votes = targets[voters][order], vote[order]
+            for i, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+                reached = np.cumsum(votes[begin:end])
+                # Rounding must not move a quantile beyond a target that reaches it exactly.
+                at = np.searchsorted(reached, (quantiles - 1e-12) * reached[-1])
+                result[i, :, output] = sorted_targets[begin:end][at]
+        return result

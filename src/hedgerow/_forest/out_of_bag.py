@@ -18,14 +18,6 @@ from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 
-def _warn_of_missing_predictions(judged: NDArray[np.bool_], judge: str) -> None:
-    if not judged.all():
-        warn_user(
-            f"{np.count_nonzero(~judged)} rows are in the sample of every {judge} and have no "
-            f"out-of-bag prediction; it is NaN. Use more {judge}s or a smaller max_samples.",
-        )
-
-
 def out_of_bag_attributes(
     model: ForestModel,
     matrix: Rows,
@@ -43,14 +35,19 @@ def attributes_of_means(
     means: Floats,
     y: NDArray[Any],
     score: bool | Callable[..., Any],
-    judge: str,
+    base_name: str,
 ) -> dict[str, Any]:
     """Return these attributes for the out-of-bag means, NaN where there are none.
 
-    `judge` is what messages call a base model.
+    `base_name` is the word for a base model in messages.
     """
-    judged = ~np.isnan(means[:, 0])
-    _warn_of_missing_predictions(judged, judge)
+    is_out_of_bag = ~np.isnan(means[:, 0])
+    if not is_out_of_bag.all():
+        warn_user(
+            f"{np.count_nonzero(~is_out_of_bag)} rows are in the sample of every {base_name}, so "
+            "their out-of-bag prediction is NaN. "
+            f"Use more {base_name}s or a smaller max_samples."
+        )
     attributes: dict[str, Any]
     if isinstance(outputs, NumberOutputs):
         prediction = outputs.prediction(means)
@@ -62,8 +59,10 @@ def attributes_of_means(
         truth = outputs.labels(y)
         attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}
         score = score if callable(score) else _accuracy
-    is_any = bool(judged.any())
-    attributes["oob_score_"] = score(truth[judged], prediction[judged]) if is_any else np.nan
+    has_any = bool(is_out_of_bag.any())
+    attributes["oob_score_"] = (
+        score(truth[is_out_of_bag], prediction[is_out_of_bag]) if has_any else np.nan
+    )
     return attributes
 
 

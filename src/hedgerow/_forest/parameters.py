@@ -1,4 +1,4 @@
-"""The parameters of random forests and extremely randomised trees, declared once."""
+"""The parameters of random forests and extremely randomised trees."""
 
 from __future__ import annotations
 
@@ -32,34 +32,35 @@ SCORE_FUNCTION = ParameterKind(
     "a function (y_true, y_pred) -> score", callable, "Callable[..., Any]"
 )
 
-N_ESTIMATORS = Parameter("n_estimators", 100, COUNT, "Trees.", Peers(sklearn="n_estimators"))
+N_ESTIMATORS = Parameter(
+    "n_estimators", 100, COUNT, "Number of trees.", Peers(sklearn="n_estimators")
+)
 BOOTSTRAP = Parameter(
     "bootstrap",
     True,
     FLAG,
-    "Draw the rows of each tree with replacement; otherwise each row at most once.",
+    "Whether the rows of each tree are sampled with replacement.",
     Peers(sklearn="bootstrap"),
 )
 MAX_SAMPLES = Parameter(
     "max_samples",
     None,
     any_of(COUNT, FRACTION, NOTHING),
-    "Rows drawn for a tree: a number, at most that of all rows, or a fraction of them; None is as "
-    "many as there are.",
+    "Number of rows sampled for a tree, or their fraction; None samples as many as there are rows.",
     Peers(sklearn="max_samples"),
 )
 OOB_SCORE = Parameter(
     "oob_score",
     False,
     any_of(FLAG, SCORE_FUNCTION),
-    "Judge every row by the trees that did not draw it: accuracy, or R², or the function given.",
+    "Whether to compute out-of-bag predictions and their score: accuracy, R², or a function.",
     Peers(sklearn="oob_score"),
 )
 WARM_START = Parameter(
     "warm_start",
     False,
     FLAG,
-    "Keep the trees of the last fit and add to them until there are n_estimators.",
+    "Whether fit keeps the trees of the last fit and adds trees until there are n_estimators.",
     Peers(sklearn="warm_start"),
 )
 FOREST_CLASS_WEIGHT = replace(
@@ -69,7 +70,7 @@ FOREST_CLASS_WEIGHT = replace(
         *TREE_CLASS_WEIGHT.allowed.kinds[1:],  # type: ignore[attr-defined]
     ),
     description=TREE_CLASS_WEIGHT.description
-    + " 'balanced_subsample' does so among the rows that each tree drew.",
+    + " 'balanced_subsample' does so for the sample of each tree.",
 )
 
 FOREST_PARAMETERS: tuple[Parameter, ...] = (
@@ -84,15 +85,16 @@ FOREST_PARAMETERS: tuple[Parameter, ...] = (
         "feature_combinations",
         None,
         any_of(COUNT, NOTHING),
-        "L of Breiman's Forest-RC, for tables of few columns: splits are on sums of L inputs, "
-        "drawn at random, in units of their standard deviations, with random coefficients between "
-        "−1 and 1; of a category, on whether it is in a random set. None splits on inputs.",
+        "L of Breiman's Forest-RC, for tables of few columns: splits are on random linear "
+        "combinations of L features, scaled by their standard deviations, with coefficients "
+        "between −1 and 1; a categorical feature is 1 for a random set of its categories, else 0. "
+        "None splits on single features.",
     ),
     Parameter(
         "keep_targets",
         False,
         FLAG,
-        "Keep which training rows are in which leaf, so that predict_quantiles can be asked.",
+        "Whether to store the training targets of each leaf, which predict_quantiles needs.",
         only="regressor",
     ),
     OOB_SCORE,
@@ -106,7 +108,7 @@ FOREST_PARAMETERS: tuple[Parameter, ...] = (
 
 
 def with_defaults(declared: tuple[Parameter, ...], **defaults: Any) -> tuple[Parameter, ...]:
-    """Return the declarations with other defaults for some."""
+    """Return the declarations with other defaults for some parameters."""
 
     def changed(parameter: Parameter) -> Parameter:
         if parameter.name not in defaults:

@@ -1,4 +1,4 @@
-"""The estimators: random forests and extremely randomised trees, for classes and for numbers."""
+"""The estimators: random forests and extremely randomised trees."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Score = Callable[[Any, Any], float]
 
 @with_parameters
 class RandomForestClassifier(ForestClassifier):
-    """Random forest for classes (Breiman, 2001).
+    """Random forest classifier (Breiman, 2001).
 
-    Each tree is grown to the end on rows drawn with replacement; at each node it tries a few
-    features, drawn at random. The trees' probabilities are averaged.
+    Each tree is fully grown on a bootstrap sample of the rows; each node considers a random subset
+    of the features. The class probabilities of the trees are averaged.
 
     Parameters
     ----------
@@ -26,24 +26,11 @@ class RandomForestClassifier(ForestClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        How many there are.
-    n_outputs_ : int
-        Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
-    estimators_samples_ : list of arrays
-        The training rows that each tree drew.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {outputs}
+    {columns}
+    {forest}
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
-        Probabilities of the training rows by the trees that did not draw them.
+        Out-of-bag probabilities of the training rows.
 
     Examples
     --------
@@ -62,10 +49,10 @@ class RandomForestClassifier(ForestClassifier):
 
 @with_parameters
 class RandomForestRegressor(ForestRegressor):
-    """Random forest for numbers (Breiman, 2001).
+    """Random forest regressor (Breiman, 2001).
 
-    Each tree is grown to the end on rows drawn with replacement; at each node it tries the features
-    that ``max_features`` leaves it. The trees' values are averaged.
+    Each tree is fully grown on a bootstrap sample of the rows; each node considers ``max_features``
+    features. The predictions of the trees are averaged.
 
     Parameters
     ----------
@@ -75,18 +62,10 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_outputs_ : int
         Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
-    estimators_samples_ : list of arrays
-        The training rows that each tree drew.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {columns}
+    {forest}
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
-        Predictions for the training rows by the trees that did not draw them.
+        Out-of-bag predictions of the training rows.
 
     Examples
     --------
@@ -103,10 +82,10 @@ class RandomForestRegressor(ForestRegressor):
 
 @with_parameters
 class ExtraTreesClassifier(ForestClassifier):
-    """Extremely randomised trees for classes (Geurts, Ernst and Wehenkel, 2006).
+    """Extremely randomised trees classifier (Geurts, Ernst and Wehenkel, 2006).
 
-    Each tree is grown to the end on all rows; at each node a few features, drawn at random,
-    are cut at one random place each, and the best of these cuts is made.
+    Each tree is fully grown on all rows. Each node draws one random threshold for each feature of a
+    random subset, and uses the best of these splits.
 
     Parameters
     ----------
@@ -114,24 +93,11 @@ class ExtraTreesClassifier(ForestClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        How many there are.
-    n_outputs_ : int
-        Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
-    estimators_samples_ : list of arrays
-        The training rows that each tree drew.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {outputs}
+    {columns}
+    {forest}
     oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
-        Probabilities of the training rows by the trees that did not draw them.
+        Out-of-bag probabilities of the training rows.
 
     Examples
     --------
@@ -150,10 +116,10 @@ class ExtraTreesClassifier(ForestClassifier):
 
 @with_parameters
 class ExtraTreesRegressor(ForestRegressor):
-    """Extremely randomised trees for numbers (Geurts, Ernst and Wehenkel, 2006).
+    """Extremely randomised trees regressor (Geurts, Ernst and Wehenkel, 2006).
 
-    Each tree is grown to the end on all rows; at each node every feature is cut at one random
-    place, and the best of these cuts is made.
+    Each tree is fully grown on all rows. Each node draws one random threshold for each feature, and
+    uses the best of these splits.
 
     Parameters
     ----------
@@ -163,18 +129,10 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_outputs_ : int
         Number of outputs (columns of y).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
-    feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
-    estimators_samples_ : list of arrays
-        The training rows that each tree drew.
-    oob_score_ : float
-        The score of the out-of-bag predictions, if ``oob_score`` is set.
+    {columns}
+    {forest}
     oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
-        Predictions for the training rows by the trees that did not draw them.
+        Out-of-bag predictions of the training rows.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Fitted estimators ↔ ``.hedgerow`` files.
 
-`container.py` is the bytes, `contents.py` what they mean, with a file for what each family of
-models has learned and `stored.py` for the parts that they share; `values.py` is how parameters
-become JSON, `atomic.py` how a file is replaced. A file holds numbers and text; loading one never
-runs code.
+`container.py` defines the bytes, `contents.py` their meaning, with a file for each family of models
+and `stored.py` for what families share; `values.py` converts parameters to JSON, and `atomic.py`
+replaces files. A file consists of numbers and strings; loading it never runs code.
 """
 
 from __future__ import annotations
@@ -29,38 +28,37 @@ __all__ = ["NotStored", "load", "save"]
 def save(estimator: Estimator, path: str | PathLike[str]) -> None:
     """Write a fitted estimator to a file, which `load` reads.
 
-    The file holds all that prediction, ``apply``, importances and a warm start need: the trees, the
-    bins, names and categories of the columns, the classes, the parameters, ``evals_result_``,
-    ``best_iteration_`` and ``best_score_``. It does not hold training data (but for nearest
-    neighbours, which are nothing else), the time, or anything that would have to run on load: of a
-    function (``loss``, ``eval_metric``) and of a ``RandomState`` only the name is kept, and a
-    `NotStored` takes its place in the loaded model, which predicts as before but has to be given
-    the parameter again before it is fitted again; neighbours that predict by a function
-    (``weights``, ``metric``) have to be given it before that, too.
-    Arrays, sets and ranges in parameters come back as lists, NumPy numbers as Python's, and
-    ``n_jobs`` and ``verbose``, which affect how a fit runs and not what it learns, as their
-    defaults.
+    The file contains everything that prediction, ``apply``, importances and a warm start need: the
+    trees, the bins, the names and categories of the columns, the classes, the parameters,
+    ``evals_result_``, ``best_iteration_`` and ``best_score_``. It contains no training data (except
+    for nearest neighbours), no timestamp, and nothing that would run code on load. Functions
+    (``loss``, ``eval_metric``) and a ``RandomState`` are stored by name only: the loaded model has
+    a `NotStored` in their place and predicts as before, but the parameter must be set again before
+    the next fit; functions that nearest neighbours predict with (``weights``, ``metric``) must be
+    set before the next prediction. Arrays, sets and ranges in parameters become lists, NumPy
+    numbers become Python numbers, and ``n_jobs`` and ``verbose``, which do not affect the model,
+    are reset to their defaults.
 
-    The same model always gives the same bytes. They are a safetensors file, so that other programs
+    The same model always gives the same bytes. The format is safetensors, so that other programs
     can read the arrays.
 
     Parameters
     ----------
     estimator : fitted estimator
-        One of the library's own.
+        An estimator of this library.
     path : str or path-like
-        Where to. A file of that name is replaced in one step once the new one is whole and on the
-        disk; if anything fails before that, it stays as it was. What a save that was killed left
-        in the folder, the next one to the same path deletes.
+        The file. An existing file is replaced atomically, once the new one is complete and on disk;
+        if anything fails before that, it is unchanged. A temporary file that a killed process left
+        behind is deleted by the next save to the same path.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If it is of a class that files do not know, such as a subclass of your own.
+        If its class is not supported, such as a user-defined subclass.
     ModelFileError
-        If something in it cannot be stored, such as a parameter that ``fit`` would refuse.
+        If something in it cannot be stored, such as a parameter that ``fit`` would not accept.
     OSError
         If the file cannot be written: no such folder, no permission, disk full.
     """
@@ -74,10 +72,10 @@ def save(estimator: Estimator, path: str | PathLike[str]) -> None:
 
 @with_argument_hints
 def load(path: str | PathLike[str]) -> Any:
-    """Read the estimator that `save` wrote, or a fit's checkpoint; it predicts the same bits.
+    """Read an estimator from a file that `save` wrote, or from a checkpoint of a fit.
 
-    Loading a file from somebody else is safe: it runs no code, and everything in the file is
-    checked before it is used. See `save` for what a file holds and what it does not.
+    Its predictions are the same, bit for bit. Loading a file from somebody else is safe: it runs no
+    code, and everything in the file is checked before it is used. See `save` for the contents.
 
     Parameters
     ----------
@@ -92,9 +90,9 @@ def load(path: str | PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a whole, undamaged model of a format that this version reads.
+        If the file is damaged, is not a model, or has a format that this version cannot read.
     OSError
-        If the file is not there or cannot be read.
+        If the file does not exist or cannot be read.
     """
     name = _file_name(path)
     try:
@@ -113,11 +111,11 @@ def _read_bytes(path: Path) -> bytes:
     """Read a file, unless its first bytes show that it is not a model."""
     status = path.stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise ModelFileError("not a regular file")  # a pipe would be waited for, a device endless
+        raise ModelFileError("not a regular file")  # reading a pipe or device may never end
     with path.open("rb") as file:
         beginning = file.read(BEGINNING)
         check_beginning(beginning, status.st_size)
         try:
             return beginning + file.read()
         except MemoryError:
-            raise ModelFileError("the file is larger than the memory") from None
+            raise ModelFileError("the file does not fit into memory") from None

@@ -1,4 +1,4 @@
-"""AdaBoost ↔ a model file: a committee of trees, or of estimators of the library's own."""
+"""AdaBoost ↔ a model file: a committee of trees, or of other estimators of the library."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from hedgerow._model_file.base_models import (
     require_columns,
     require_numbers,
 )
-from hedgerow._model_file.columns import read_columns, write_columns
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     check_columns,
     is_number,
-    joined,
     read_classes,
+    read_columns,
     require,
     with_prefix,
     write_classes,
+    write_columns,
+    write_list,
 )
 from hedgerow._model_file.trees import check_tests, ensemble_arrays, read_ensemble
 
@@ -43,12 +44,12 @@ _ALGORITHMS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Discrete, Real, Gentle, Logit, R2)
 }
 _TEXTS = {"error_divisor": ("weights", "rows"), "loss": ("linear", "square", "exponential")}
-# An array of each round's: resets_ is of a classifier alone.
+# Arrays with a number for each round; classifiers also have resets_.
 _HISTORIES = ("estimator_weights_", "estimator_errors_", "weight_sums_")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return what a fit has learned."""
+    """Return the document and arrays of a fitted model."""
     model = internals(estimator).model()
     fitted = vars(estimator)
     document: Document = {
@@ -76,7 +77,7 @@ def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
     base_models = [
         write_estimator(base_model) for base_models in model.fitted for base_model in base_models
     ]
-    document, arrays = joined("members", base_models)
+    document, arrays = write_list("members", base_models)
     return document | write_columns(estimator), arrays
 
 
@@ -85,13 +86,16 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     algorithm = _read_algorithm(stored.field("algorithm"))
     classes = stored.field("classes")
     is_classifier = "Classifier" in kind.__name__
-    require((classes is not None) == is_classifier, f"classes do not suit a {kind.__name__}")
+    require((classes is not None) == is_classifier, f"the classes do not match a {kind.__name__}")
     require(isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has another algorithm")
     attributes: dict[str, Any] = {}
     if classes is not None:
         classes = read_classes(classes)
         n_classes = getattr(algorithm, "n_classes", None)
-        require(len(classes) >= 2 and len(classes) == n_classes, "the classes are other ones")
+        require(
+            len(classes) >= 2 and len(classes) == n_classes,
+            "the number of classes differs from that of the algorithm",
+        )
         attributes |= {"classes_": classes, "n_classes_": len(classes)}
     rounds = _read_rounds(stored, is_classifier)
     weights = rounds.pop("weights")
@@ -126,9 +130,9 @@ def _read_rounds(stored: Stored, is_classifier: bool) -> dict[str, NDArray[Any]]
     for name, array in rounds.items():
         dtype = np.int64 if name == "resets_" else np.float64
         fits = array.dtype == dtype and array.shape == (n_rounds,)
-        # The sums of weights may end beyond the largest float.
+        # The sums of weights may overflow.
         finite = name == "weight_sums_" or np.isfinite(array).all()
-        require(fits and finite, f"{name} has not a number for each round")
+        require(fits and finite, f"{name} does not have a number for each round")
     return rounds
 
 
@@ -140,12 +144,17 @@ def _read_trees(
     ensemble = read_ensemble(stored, schema)
     check_tests(schema, ensemble)
     n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
-    require(ensemble.n_outputs == n_outputs, "the number of outputs does not suit the model")
-    require(not ensemble.base_score.any(), "votes begin with no score")
+    require(ensemble.n_outputs == n_outputs, "the number of outputs does not match the algorithm")
+    require(not ensemble.base_score.any(), "a committee has a base score")
     per_round = ensemble.trees_per_round
-    require(ensemble.n_trees == len(weights) * per_round, "a round has not its trees")
+    require(
+        ensemble.n_trees == len(weights) * per_round,
+        "the number of trees does not match the rounds",
+    )
     in_turn = np.arange(ensemble.n_trees) % per_round
-    require(np.array_equal(ensemble.tree_output, in_turn), "trees are not of each output in turn")
+    require(
+        np.array_equal(ensemble.tree_output, in_turn), "the trees are not of each output in turn"
+    )
     model = TreeCommittee(schema, binner, ensemble, algorithm, weights, classes)
     return column_attributes(schema) | {"_model": model}
 

@@ -1,9 +1,9 @@
-"""Writing a file so that there is always a whole one: the old or the new, never a part.
+"""Atomic replacement of a file: at any time there is a complete one, the old or the new.
 
-What is not whole yet has no name where the system can do that (Linux), so that it vanishes with its
-process. Elsewhere, and for the moment before it takes the name of the target, it is a temporary
-file that its writer has locked: one whose lock can be had is of a process that was killed, and the
-next write to the same target deletes it.
+On Linux the new file has no name until it is complete, so that it vanishes if its process ends.
+Elsewhere, and for the moment before it is renamed, it is a temporary file that its writer has
+locked. A temporary file that is not locked belongs to a process that was killed, and the next write
+to the same target deletes it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ try:
 except ImportError:  # Windows, where an open file cannot be deleted anyway
     fcntl = None  # type: ignore[assignment]
 
-_MODE = 0o666  # less the umask: what any new file gets
+_MODE = 0o666  # minus the umask, as for any new file
 _PROCESS_FILES = Path("/proc/self/fd")
 
 
 def write_atomically(path: str, data: bytes) -> None:
-    """Replace the file at `path`, or leave everything as it was and raise OSError.
+    """Replace the file at `path`, or raise OSError and change nothing.
 
-    The bytes go to a temporary file in the same folder and reach the disk before that takes the
-    name; so even a crash of the machine leaves one whole file. A symbolic link is followed.
+    The bytes are written to a temporary file in the same folder and are on disk before it is
+    renamed, so that even a system crash leaves a complete file. A symbolic link is followed.
     """
     target = check_target(path)
-    clear_abandoned(path)  # first, for they may fill the disk
+    clear_abandoned(path)  # first, because they may fill the disk
     temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
         _write_and_rename(temporary, data, target)
@@ -47,7 +47,7 @@ def write_atomically(path: str, data: bytes) -> None:
 
 
 def check_target(path: str) -> Path:
-    """Return the file that `path` means, or raise OSError if no file could be written there."""
+    """Return the file at `path`, with links resolved; raise OSError if it cannot be a file."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -66,15 +66,15 @@ def _write_and_rename(temporary: Path, data: bytes, target: Path) -> None:
 
 
 def _write_unnamed(temporary: Path, data: bytes, target: Path) -> bool:
-    """Write a file that has a name only when it is whole; False if the system has no such files."""
+    """Write a file that has no name until it is complete; False if that is not supported."""
     descriptor = _open_unnamed(target.parent)
     if descriptor is None:
         return False
     with os.fdopen(descriptor, "wb") as file:
         _to_disk(file, data)
         try:
-            # A link replaces no other file, so it is one beside the target first. Only with a
-            # descriptor, which an absolute path makes no use of, does Python follow the source.
+            # A link cannot replace a file, so it is made next to the target first. Python follows
+            # the source only if there is a descriptor, which an absolute path ignores.
             source = _PROCESS_FILES / str(descriptor)
             os.link(source, temporary, src_dir_fd=descriptor, follow_symlinks=True)
         except OSError:
@@ -86,7 +86,7 @@ def _write_unnamed(temporary: Path, data: bytes, target: Path) -> bool:
 def _write_named(temporary: Path, data: bytes, target: Path) -> None:
     with os.fdopen(_open_named(temporary), "wb") as file:
         _to_disk(file, data)
-        if fcntl is None:  # where an open file cannot be renamed either
+        if fcntl is None:  # on Windows, an open file cannot be renamed
             file.close()
         temporary.replace(target)
 
@@ -98,13 +98,13 @@ def _to_disk(file: IO[bytes], data: bytes) -> None:
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a file without a name, locked; None where there are none or they cannot be named."""
+    """Open and lock a file without a name; None if that is not supported."""
     flag = getattr(os, "O_TMPFILE", 0)
     if not flag or not _PROCESS_FILES.is_dir():
         return None
     try:
         descriptor = os.open(folder, flag | os.O_WRONLY, _MODE)
-    except OSError:  # not every file system has them; what else is wrong, a named one meets too
+    except OSError:  # not every file system supports them; a named file reports other errors
         return None
     try:
         _lock(descriptor)
@@ -115,50 +115,50 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _open_named(temporary: Path) -> int:
-    """Open a new temporary file and lock it, before anyone may think that it is abandoned."""
+    """Open a new temporary file and lock it, so that it does not seem abandoned."""
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
     while True:
         descriptor = os.open(temporary, flags | os.O_EXCL, _MODE)
         try:
             _lock(descriptor, wait=True)
-        except OSError:  # not every file system has locks; there, nothing is ever abandoned
+        except OSError:  # not every file system supports locks; then no file seems abandoned
             return descriptor
         if temporary.exists():
             return descriptor
-        os.close(descriptor)  # another was faster than the lock, and deleted it
+        os.close(descriptor)  # another process deleted it before it was locked
 
 
 def clear_abandoned(path: str) -> None:
     """Delete temporary files of this target whose writers were killed."""
     target = Path(os.path.realpath(path))
     with contextlib.suppress(OSError):
-        for left in target.parent.glob(f"{_prefix(target)}*.tmp"):
-            with contextlib.suppress(OSError), left.open("r+b") as file:
+        for temporary in target.parent.glob(f"{_prefix(target)}*.tmp"):
+            with contextlib.suppress(OSError), temporary.open("r+b") as file:
                 _lock(file.fileno())
                 if fcntl is None:
                     file.close()
-                left.unlink()
+                temporary.unlink()
 
 
 def _prefix(target: Path) -> str:
-    """Return how names of temporary files for this target begin; a name of any length has one."""
-    of_name = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
-    return f".hedgerow-{of_name}-"
+    """Return the prefix of temporary files for this target; a hash, since names may be long."""
+    digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
+    return f".hedgerow-{digest}-"
 
 
 def _lock(descriptor: int, *, wait: bool = False) -> None:
-    """Mark a file as that of a living process; OSError if it is another's."""
+    """Lock a file; raise OSError if another process holds the lock."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk, where folders can be synchronised."""
+    """Write the new name to disk, if the system can synchronise folders."""
     if os.name == "nt":
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # a folder may be written to without being read
+    except PermissionError:  # a folder may be writable, but not readable
         return
     try:
         os.fsync(descriptor)

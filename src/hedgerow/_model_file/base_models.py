@@ -23,9 +23,10 @@ def read_base_models(stored: Stored, name: str) -> list[Any]:
     """Read the estimators of a list, all of one kind."""
     from hedgerow._model_file.contents import read_stored
 
-    base_models = [read_stored(part) for part in stored.parts(name)]
+    base_models = [read_stored(nested) for nested in stored.nested_list(name)]
     require(
-        len({type(base_model) for base_model in base_models}) <= 1, f"{name} are of several kinds"
+        len({type(base_model) for base_model in base_models}) <= 1,
+        f"the models in {name} are of different classes",
     )
     return base_models
 
@@ -75,7 +76,7 @@ def _require_names(
 def require_numbers(base_model: Any, n_outputs: int = 1) -> None:
     """Check that a base model predicts `n_outputs` numbers per row."""
     is_regressor = hasattr(base_model, "predict") and not hasattr(base_model, "classes_")
-    require(is_regressor, f"a {type(base_model).__name__} predicts no numbers")
+    require(is_regressor, f"a {type(base_model).__name__} does not predict numbers")
     require(
         _n_numbers(base_model) == n_outputs, f"a base model does not predict {n_outputs} numbers"
     )
@@ -94,19 +95,19 @@ def require_classes(
 ) -> None:
     """Check that a base model predicts classes of each output, and probabilities if `shares`."""
     own_classes = getattr(base_model, "classes_", None)
-    require(own_classes is not None, f"a {type(base_model).__name__} predicts no classes")
+    require(own_classes is not None, f"a {type(base_model).__name__} does not predict classes")
     listed = own_classes if isinstance(own_classes, list) else [own_classes]
     are_as_many = len(listed) == len(classes) and isinstance(own_classes, list) == (
         len(classes) > 1
     )
-    require(are_as_many, "a base model predicts another number of outputs")
+    require(are_as_many, "a base model has another number of outputs")
     for own, allowed in zip(listed, classes, strict=True):
         # Numbers are compared by value, which is how they are looked up among the classes.
         is_subset = set(own.tolist()) <= set(allowed.tolist())
         alike = (own.dtype.kind in "UO") == (allowed.dtype.kind in "UO")
         require(is_subset and alike, "a base model has other classes")
     has_shares = not shares or hasattr(base_model, "predict_proba")
-    require(has_shares, f"a {type(base_model).__name__} predicts no probabilities")
+    require(has_shares, f"a {type(base_model).__name__} does not predict probabilities")
 
 
 def require_one_tree(base_model: Any) -> None:
@@ -114,4 +115,4 @@ def require_one_tree(base_model: Any) -> None:
     model = internals(base_model).model()
     trees = getattr(model, "ensemble", getattr(model, "forest", None))
     is_one = hasattr(base_model, "apply") and trees is not None and trees.n_trees == 1
-    require(is_one, "a learner with steps by leaf is not one tree")
+    require(is_one, "a base model with a step for each leaf is not a single tree")

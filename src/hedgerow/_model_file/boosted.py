@@ -1,4 +1,4 @@
-"""Gradient boosting ↔ a model file: the trees, the link, and how the fit went."""
+"""Gradient boosting ↔ a model file: trees, link, history, calibration, survival curves."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from dataclasses import astuple, replace
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.calibration import Calibration, Method
+from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
+from hedgerow._boosting.fit.auto import MAX_MODELS, Choice, TrialResult
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
-from hedgerow._boosting.model import BoostedModel
-from hedgerow._boosting.targets.classes import Classes
+from hedgerow._boosting.model import BoostedModel, Calibration, CalibrationMethod
+from hedgerow._boosting.survival_curves import (
+    AcceleratedTimes,
+    ProportionalHazards,
+    SurvivalCurve,
+    TimeDistribution,
+)
 from hedgerow._contract import internals
+from hedgerow._data.schema import TableSchema
+from hedgerow._data.target import Classes
+from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._links import Link
-from hedgerow._model_file.choice import read_choice, write_choice
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
@@ -27,16 +36,19 @@ from hedgerow._model_file.stored import (
     with_prefix,
     write_classes,
 )
-from hedgerow._model_file.target_statistics import read_statistics, statistics_arrays
 from hedgerow._model_file.trees import check_tests, ensemble_arrays, read_ensemble
 from hedgerow._model_file.values import decode, encode
+from hedgerow._types import Floats
 
 _ONE_SCORE = {"ranker": ("identity",), "survival": ("identity", "log")}
 _CALIBRATION = ("slope", "offset", "x", "y", "start")
+_STATISTICS_PREFIX = "statistics."
+_STATISTICS_ARRAYS = ("features", "numbers", "priors", "smoothing")
+_CHOICE_FIELDS = {"parameters", "n_members", "metric", "n_folds", "tried", "best"}
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return what a fit has learned."""
+    """Return the document and arrays of a fitted model."""
     model: BoostedModel = internals(estimator).model()
     fitted = vars(estimator)
     classes = fitted.get("classes_")
@@ -103,12 +115,12 @@ def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
 
 
 def _read_quantiles(stored: Stored) -> tuple[float, ...]:
-    """Read which quantiles the scores are; files of other losses do not have them."""
+    """Read the levels of quantile regression; files of other losses do not have them."""
     quantiles = decode(stored.field("quantiles")) if stored.has("quantiles") else []
-    are_parts = isinstance(quantiles, list) and all(
+    are_levels = isinstance(quantiles, list) and all(
         isinstance(level, float) and 0.0 < level < 1.0 for level in quantiles
     )
-    require(are_parts, "the quantiles are not numbers between 0 and 1")
+    require(are_levels, "the quantiles are not numbers between 0 and 1")
     return tuple(quantiles)
 
 
@@ -125,7 +137,8 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
         require(np.isfinite(residuals).all(), "a residual is not finite")
         return replace(model, residuals=residuals, spread=_read_spread(stored, model.link))
     require(
-        isinstance(method, str) and method in get_args(Method), f"the calibration is {method!r}"
+        isinstance(method, str) and method in get_args(CalibrationMethod),
+        f"the calibration is {method!r}",
     )
     slope, offset, x, y, start = stored.arrays("calibration.", _CALIBRATION).values()
     for name, array in (("slope", slope), ("offset", offset)):
@@ -134,21 +147,21 @@ def _read_calibration(stored: Stored, model: BoostedModel) -> BoostedModel:
     check_array(x, (len(x),), "x")
     check_array(y, (len(x),), "y")
     require(np.isfinite(x).all(), "x is not finite")
-    require(((y >= 0.0) & (y <= 1.0)).all(), "y is no probability")
+    require(((y >= 0.0) & (y <= 1.0)).all(), "y is not a probability")
     check_array(start, (n_outputs + 1,) if len(x) else start.shape, "start", np.int64)
     if method == "isotonic":
         ends = start[0] == 0 and start[-1] == len(x) and len(start) == n_outputs + 1
-        require(ends and (np.diff(start) > 0).all(), "start does not part x")
+        require(ends and (np.diff(start) > 0).all(), "start does not divide x")
     return replace(model, calibration=Calibration(method, slope, offset, x, y, start))
 
 
 def _read_spread(stored: Stored, link: Link) -> Spread:
-    """Read what widths of intervals grow by; in files before it they were the same everywhere."""
+    """Read how the width of intervals varies; older files have intervals of constant width."""
     if not stored.has("spread"):
         return CONSTANT_SPREAD
     numbers = decode(stored.field("spread"))
     is_list = isinstance(numbers, list) and len(numbers) in (3, 4) and all(map(is_number, numbers))
-    require(is_list, "the spread is not three numbers, or four")
+    require(is_list, "the spread is not three or four numbers")
     power, low, high, excess = map(float, [*numbers, 0.0][:4])
     require(0.0 <= power <= (2.0 if link == "log" else 0.0), f"the spread has the power {power}")
     require(low < high, "the spread has no range")
@@ -169,7 +182,7 @@ def _read_evals_result(stored: Any) -> dict[str, dict[str, list[float]]]:
 def _read_best(iteration: Any, score: Any) -> dict[str, Any]:
     if iteration is None and score is None:
         return {}
-    require(type(iteration) is int and iteration >= 1, "best_iteration is not a round's number")
+    require(type(iteration) is int and iteration >= 1, "best_iteration is not a positive integer")
     require(is_number(score), "best_score is not a number")
     return {"best_iteration_": iteration, "best_score_": score}
 
@@ -189,11 +202,13 @@ def _read_classes(stored: Any) -> Classes | None:
 def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -> None:
     """Check that link, outputs and classes are those of the estimator."""
     task = kind._task.name  # noqa: SLF001
-    require((classes is None) != (task == "classifier"), f"classes do not suit a {kind.__name__}")
+    require(
+        (classes is None) != (task == "classifier"), f"the classes do not match a {kind.__name__}"
+    )
     n_outputs = model.ensemble.n_outputs
     links: tuple[str, ...] = ("sigmoid", "half_sigmoid", "margin")
     if isinstance(classes, list):
-        require(all(len(of) == 2 for of in classes), "a label has not two classes")
+        require(all(len(of) == 2 for of in classes), "a label does not have two classes")
         n_expected = len(classes)
         require(n_expected >= 2, "there are fewer than two labels")
     elif classes is not None:
@@ -206,7 +221,7 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -
         n_expected = n_outputs
         links = ("identity", "log", "sigmoid", "half_sigmoid")
         links += ("sorted", "softmax") if n_outputs > 1 else ()
-    require(n_outputs == n_expected, "the number of outputs does not suit the classes")
+    require(n_outputs == n_expected, "the number of outputs does not match the classes")
     require(n_outputs >= 1, "there is no output")
     require(model.link in links, f"the link is {model.link!r}, but must be one of {links}")
 
@@ -218,3 +233,176 @@ def _check_rounds(model: BoostedModel) -> None:
         ensemble.n_trees % per_round == 0 and np.array_equal(ensemble.tree_output, in_turn),
         "the rounds do not have one tree for all outputs, or one for each in turn",
     )
+
+
+def statistics_arrays(statistics: TargetStatistics) -> Arrays:
+    """Return the arrays of target statistics: columns side by side, a row for each target."""
+    arrays = {
+        "features": np.array(statistics.features, np.int64),
+        "numbers": np.concatenate([column.numbers for column in statistics.columns], axis=1),
+        "priors": statistics.priors,
+        "smoothing": np.column_stack([column.smoothing for column in statistics.columns]),
+    }
+    return with_prefix(_STATISTICS_PREFIX, arrays)
+
+
+def read_statistics(stored: Stored, schema: TableSchema) -> TargetStatistics:
+    """Read the target statistics; most files have none."""
+    if not stored.has("statistics_seed"):
+        return no_statistics(schema.n_features)
+    seed = stored.field("statistics_seed")
+    require(
+        type(seed) is int and 0 <= seed < 2**32,
+        "the seed of the target statistics is not an integer below 2³²",
+    )
+    arrays = stored.arrays(_STATISTICS_PREFIX, _STATISTICS_ARRAYS)
+    features, priors = _read_statistics_features(arrays["features"], schema), arrays["priors"]
+    check_array(priors, (priors.size,), "priors")
+    require(len(priors) > 0 and len(features) > 0, "the target statistics are empty")
+    require(np.isfinite(priors).all(), "a prior is not finite")
+    widths = [len(schema.categories[j].values) + BESIDES for j in features]
+    numbers, smoothing = arrays["numbers"], arrays["smoothing"]
+    check_array(numbers, (len(priors), sum(widths)), "numbers")
+    check_array(smoothing, (len(priors), len(features)), "smoothing")
+    require((smoothing > 0.0).all(), "smoothing is not positive")
+    by_column = np.split(numbers, np.cumsum(widths)[:-1], axis=1)
+    columns = tuple(map(EncodedColumn, features, smoothing.T, map(_checked_statistics, by_column)))
+    return TargetStatistics(schema.n_features, seed, priors, columns)
+
+
+def _read_statistics_features(features: NDArray[Any], schema: TableSchema) -> list[int]:
+    check_array(features, (features.size,), "features", np.int64)
+    listed: list[int] = features.tolist()
+    require(sorted(set(listed)) == listed, "the features of the target statistics are not sorted")
+    require(
+        schema.categories.keys() >= set(listed), "there are target statistics of a numeric feature"
+    )
+    return listed
+
+
+def _checked_statistics(numbers: Floats) -> Floats:
+    """Check the encoding of a column; only the last number, for missing values, may be NaN."""
+    require(np.isfinite(numbers[:, :-1]).all(), "the encoding of a category is not finite")
+    require(not np.isinf(numbers[:, -1]).any(), "the encoding of missing values is infinite")
+    return numbers
+
+
+def write_choice(choice: Choice) -> Document:
+    """Return an automatic choice as JSON values."""
+    sliced = {"in_turn": choice.in_turn} if choice.in_turn else {}
+    return sliced | {
+        "parameters": dict(choice.parameters),
+        "n_members": choice.n_members,
+        "metric": choice.metric,
+        "n_folds": choice.n_folds,
+        "best": choice.best,
+        "tried": [
+            [dict(trial.parameters), trial.n_rounds, encode(trial.score), encode([*trial.curve])]
+            for trial in choice.tried
+        ],
+    }
+
+
+def read_choice(stored: Any) -> Choice:
+    """Read the output of `write_choice`."""
+    is_choice = is_table(stored) and set(stored) - {"in_turn"} == _CHOICE_FIELDS
+    require(is_choice, "the automatic choice does not have the expected fields")
+    members, metric, folds = stored["n_members"], stored["metric"], stored["n_folds"]
+    require(
+        type(members) is int and members in (1, 2, MAX_MODELS),
+        "the number of averaged models is not 1, 2 or the maximum",
+    )
+    require(isinstance(metric, str), "the metric is not a string")
+    require(type(folds) is int and folds >= 0, "the number of folds is not a non-negative integer")
+    require(isinstance(stored["tried"], list), "the trials are not a list")
+    parameters = _read_chosen_parameters(stored["parameters"])
+    require("n_estimators" in parameters, "the automatic choice has no n_estimators")
+    trials, best = tuple(map(_read_trial, stored["tried"])), stored["best"]
+    require(
+        type(best) is int and 0 <= best <= max(len(trials) - 1, 0),
+        "the index of the best trial is out of range",
+    )
+    require(
+        len({frozenset(each.parameters) for each in trials}) <= 1,
+        "trials have different parameters",
+    )
+    in_turn = stored.get("in_turn", 0)
+    is_fewer = type(in_turn) is int and in_turn in range(members)
+    require(is_fewer, "in_turn is not below the number of averaged models")
+    return Choice(parameters, members, metric, folds, trials, best, in_turn)
+
+
+def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
+    """Read the values of automatically chosen parameters."""
+    what = "the automatically chosen parameters are not valid numbers"
+    require(is_table(stored) and set(stored) <= set(AUTO_DEFAULTS), what)
+    for name, value in stored.items():
+        is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
+        if name == "max_leaves" and value is None:
+            continue
+        require(type(value) is int if is_count else is_number(value), what)
+        require(0 <= value < 2**31, what)
+    return {name: stored[name] for name in AUTO_DEFAULTS if name in stored}
+
+
+def _read_trial(stored: Any) -> TrialResult:
+    require(isinstance(stored, list) and len(stored) == 4, "a trial does not have four entries")
+    parameters, n_rounds, score, curve = stored
+    score, curve = decode(score), decode(curve)
+    is_curve = isinstance(curve, list) and all(map(is_number, curve))
+    require(is_curve, "the curve of a trial is not a list of numbers")
+    require(is_table(parameters) and "max_leaves" in parameters, "a trial has no max_leaves")
+    require(
+        type(n_rounds) is int and n_rounds >= 0,
+        "the best round of a trial is not a non-negative integer",
+    )
+    require(is_number(score), "the score of a trial is not a number")
+    return TrialResult(_read_chosen_parameters(parameters), n_rounds, score, tuple(curve))
+
+
+def write_survival(estimator: Estimator) -> tuple[Document, Arrays]:
+    """Return the document and arrays of a fitted model."""
+    document, arrays = write(estimator)
+    curve = internals(estimator).model().curve
+    if curve is None:
+        return document | {"curve": None}, arrays
+    if isinstance(curve, AcceleratedTimes):
+        described = {"distribution": curve.distribution, "scale": curve.scale}
+        return document | {"curve": described}, arrays
+    hazard = with_prefix("curve.", {"times": curve.times, "hazard": curve.hazard})
+    return document | {"curve": "hazard"}, arrays | hazard
+
+
+def read_survival(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    attributes, described = read(kind, stored), stored.field("curve")
+    if described is None:
+        return attributes
+    has_hazards = described == "hazard"
+    curve = _read_hazards(stored) if has_hazards else _read_times(described)
+    model = attributes["_model"]
+    expected = "identity" if has_hazards else "log"
+    require(model.link == expected, "the link does not match the survival curve")
+    return attributes | {"_model": replace(model, curve=curve)}
+
+
+def _read_times(described: Any) -> SurvivalCurve:
+    fits = isinstance(described, dict) and set(described) == {"distribution", "scale"}
+    require(fits, "the survival curve is neither a hazard nor a distribution with a scale")
+    distribution, scale = described["distribution"], described["scale"]
+    is_valid = isinstance(distribution, str) and distribution in get_args(TimeDistribution)
+    require(is_valid, f"the distribution is {distribution!r}")
+    require(is_number(scale) and 0.0 < scale < np.inf, f"the scale is {scale!r}")
+    return AcceleratedTimes(distribution, float(scale))
+
+
+def _read_hazards(stored: Stored) -> SurvivalCurve:
+    arrays = stored.arrays("curve.", ("times", "hazard"))
+    times, hazard = arrays["times"], arrays["hazard"]
+    require(times.ndim == 1 and len(times) > 0, "the survival curve has no times")
+    for name, array in arrays.items():
+        check_array(array, (len(times),), f"curve.{name}")
+        require(bool(np.isfinite(array).all()) and array[0] >= 0.0, f"curve.{name} is not finite")
+    require(bool((np.diff(times) > 0.0).all()), "the times of the survival curve do not increase")
+    require(bool((np.diff(hazard) >= 0.0).all()), "the cumulative hazard decreases")
+    return ProportionalHazards(times, hazard)

@@ -1,4 +1,4 @@
-"""Checkpoints ↔ files: the model so far, and what identifies a fit that may continue it."""
+"""Checkpoints ↔ files: the model after some rounds, and what identifies the fit."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Checkpoint:
     Attributes
     ----------
     model : fitted estimator
-        As if the fit had ended here.
+        The model of the rounds so far.
     seed : int
-        The key of its random draws.
+        The random seed of the fit.
     data : str
-        A digest of the rows that it learns from.
+        A digest of the training set.
     best : fitted estimator, optional
-        As if it had ended after the best round, if that is not a matter of leaving rounds out.
+        The model of the best round, if it is not simply the first rounds of `model`.
     """
 
     model: Any
@@ -40,7 +40,7 @@ class Checkpoint:
 
 
 def write_checkpoint(checkpoint: Checkpoint, path: str | PathLike[str]) -> None:
-    """Replace the file in one step: whenever the process ends, there is a whole one."""
+    """Replace the file atomically: whenever the process ends, the file is complete."""
     fields: Document = {"seed": checkpoint.seed, "data": checkpoint.data, "best": None}
     fields["model"], arrays = write_estimator(checkpoint.model)
     arrays = with_prefix("model.", arrays)
@@ -51,18 +51,18 @@ def write_checkpoint(checkpoint: Checkpoint, path: str | PathLike[str]) -> None:
 
 
 def read_checkpoint(path: str | PathLike[str]) -> Checkpoint:
-    """Read what `write_checkpoint` wrote, or raise ModelFileError."""
+    """Read a file that `write_checkpoint` wrote, or raise ModelFileError."""
     name = os.fsdecode(path)
     try:
         document, arrays = unpack(Path(name).read_bytes())
-        require(is_checkpoint(document), "a model, but no checkpoint of a fit")
+        require(is_checkpoint(document), "a model, but not a checkpoint of a fit")
         return _read(document, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error
 
 
 def is_checkpoint(document: Document) -> bool:
-    """Tell checkpoints from models."""
+    """Return whether a document is that of a checkpoint, not of a model."""
     return set(document) == FIELDS
 
 
@@ -76,12 +76,12 @@ def read_model(document: Document, arrays: Arrays) -> Any:
 def _read(document: Document, arrays: Arrays) -> Checkpoint:
     stored = Stored(document, arrays)
     seed, data = stored.field("seed"), stored.field("data")
-    require(type(seed) is int and 0 <= seed < 2**64, "the seed is not a number")
-    require(isinstance(data, str), "the digest of the data is not text")
+    require(type(seed) is int and 0 <= seed < 2**64, "the seed is not an integer")
+    require(isinstance(data, str), "the digest of the data is not a string")
     try:
-        model = read_stored(stored.part("model"))
+        model = read_stored(stored.nested("model"))
         has_best = document["best"] is not None
-        best = read_stored(stored.part("best")) if has_best else stored.field("best")
+        best = read_stored(stored.nested("best")) if has_best else stored.field("best")
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:

@@ -31,8 +31,8 @@ Arrays = dict[str, NDArray[Any]]
 _START = b'{"__metadata__":{"checksum":"'
 _DIGEST_AT = 8 + len(_START)
 _REST_AT = _DIGEST_AT + 64
-BEGINNING = _REST_AT  # bytes that `check_beginning` looks at
-_MOST_HEADER_BYTES = 100_000_000  # the most that the safetensors library reads
+BEGINNING = _REST_AT  # bytes that `check_beginning` needs
+_MOST_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
@@ -48,7 +48,7 @@ _SAVED = "load the file that model.save(path) wrote"
 _NOT_READ = "which Hedgerow cannot read: fit a Hedgerow model to the same data"
 _OF_XGBOOST = f"an XGBoost model, {_NOT_READ}"
 _PICKLE = "a pickle: use pickle.load or joblib.load, if you trust its source"
-# How files of other kinds begin.
+# First bytes of other kinds of files.
 _OTHER_FILES = {
     **{bytes([0x80, protocol]): _PICKLE for protocol in (2, 3, 4, 5)},
     b"binf": _OF_XGBOOST,
@@ -74,23 +74,23 @@ def pack(document: Document, arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def check_beginning(beginning: bytes, size: int) -> None:
-    """Look at a file's first bytes, before the rest is read: raise if it is no model file."""
+    """Check the first bytes of a file before the rest is read; raise if it is not a model file."""
     if size == 0:
         raise ModelFileError("the file is empty")
     if not beginning[8:].startswith(_START[: max(1, len(beginning) - 8)]):
         _refuse_foreign(beginning)
     header_length = int.from_bytes(beginning[:8], "little")
     if header_length > _MOST_HEADER_BYTES:
-        raise ModelFileError(f"damaged: the header's length is given as {header_length} bytes")
+        raise ModelFileError(f"damaged: the header claims a length of {header_length} bytes")
     if len(beginning) < BEGINNING or 8 + header_length > size:
         raise ModelFileError("truncated: the file ends within its header")
 
 
 def unpack(data: bytes) -> tuple[Document, Arrays]:
-    """Read what `pack` gave. Raise ModelFileError for anything else."""
+    """Read the output of `pack`, or raise ModelFileError."""
     check_beginning(data[:BEGINNING], len(data))
     if _digest([data[:_DIGEST_AT], memoryview(data)[_REST_AT:]]) != data[_DIGEST_AT:_REST_AT]:
-        raise ModelFileError("damaged: the checksum differs, so the file was cut or changed")
+        raise ModelFileError("damaged: the checksum differs, so the file was truncated or changed")
     document = _read_document(data)
     return document, _read_arrays(data)
 
@@ -116,11 +116,11 @@ def _little_endian(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
 
 
-def _digest(parts: Sequence[bytes | memoryview]) -> bytes:
-    hashed = hashlib.sha256()
-    for part in parts:
-        hashed.update(part)
-    return hashed.hexdigest().encode("ascii")
+def _digest(chunks: Sequence[bytes | memoryview]) -> bytes:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk)
+    return digest.hexdigest().encode("ascii")
 
 
 def _refuse_foreign(beginning: bytes) -> NoReturn:
@@ -144,7 +144,7 @@ def _read_document(data: bytes) -> Document:
     header = _loads(data[8:end])
     metadata = header.get("__metadata__") if isinstance(header, dict) else None
     if not isinstance(metadata, dict) or set(metadata) != {"checksum", FORMAT}:
-        raise ModelFileError("the header's metadata is not that of a model")
+        raise ModelFileError("the metadata in the header are not those of a model")
     document = _loads(metadata[FORMAT])
     if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
         raise ModelFileError("the header does not describe a model")
@@ -178,7 +178,7 @@ def _loads(text: Any) -> Any:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise ValueError("a field is given twice")
+        raise ValueError("a field occurs twice")
     return fields
 
 
@@ -202,10 +202,10 @@ def _read_arrays(data: bytes) -> Arrays:
 
 
 def _read_array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
-    """Return a tensor as an array of its own memory, aligned and in the machine's byte order."""
+    """Return a tensor as an array with its own memory, aligned and in native byte order."""
     dtype = _DTYPES.get(tensor["dtype"])
     if dtype is None:
-        raise ModelFileError(f"the array {name!r} is of the unknown type {tensor['dtype']}")
+        raise ModelFileError(f"the array {name!r} has the unknown type {tensor['dtype']}")
     if dtype.kind == "b" and np.frombuffer(tensor["data"], np.uint8).max(initial=0) > 1:
         raise ModelFileError(f"the array {name!r} holds something other than true and false")
     try:

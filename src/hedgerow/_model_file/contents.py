@@ -1,7 +1,7 @@
 """A fitted estimator ↔ the document and arrays of a model file.
 
-Reading checks everything: each part checks itself, and indices into another part that native code
-uses are checked against that part.
+Reading checks everything: each object checks itself, and indices that native code uses are checked
+against the arrays that they refer to.
 """
 
 from __future__ import annotations
@@ -28,18 +28,7 @@ from hedgerow._forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow._model_file import (
-    adaboost,
-    bagging,
-    boosted,
-    forests,
-    kernel,
-    linear,
-    neighbors,
-    stagewise,
-    survival,
-    trees,
-)
+from hedgerow._model_file import adaboost, bagging, boosted, neighbors, stagewise, svm, trees
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import MOST_DEPTH, Stored, require
 from hedgerow._model_file.values import NotStored, decode, encode
@@ -66,38 +55,38 @@ class FileKind:
     read: Callable[[type[Any], Stored], dict[str, Any]]
 
 
-# A file names its estimator by a key of this table, never by something to import.
+# A file identifies its estimator by a key of this table; nothing is imported by name.
 _KINDS: dict[str, FileKind] = {
     kind.estimator.__name__: kind
     for kind in (
         FileKind(GradientBoostingClassifier, boosted.write, boosted.read),
         FileKind(GradientBoostingRegressor, boosted.write, boosted.read),
         FileKind(GradientBoostingRanker, boosted.write, boosted.read),
-        FileKind(GradientBoostingSurvival, survival.write, survival.read),
+        FileKind(GradientBoostingSurvival, boosted.write_survival, boosted.read_survival),
         FileKind(AdaBoostClassifier, adaboost.write, adaboost.read),
         FileKind(AdaBoostRegressor, adaboost.write, adaboost.read),
         FileKind(StagewiseClassifier, stagewise.write, stagewise.read),
         FileKind(StagewiseRegressor, stagewise.write, stagewise.read),
-        FileKind(DecisionTreeClassifier, trees.write, trees.read),
-        FileKind(DecisionTreeRegressor, trees.write, trees.read),
+        FileKind(DecisionTreeClassifier, trees.write_tree, trees.read_tree),
+        FileKind(DecisionTreeRegressor, trees.write_tree, trees.read_tree),
         FileKind(BaggingClassifier, bagging.write, bagging.read),
         FileKind(BaggingRegressor, bagging.write, bagging.read),
-        FileKind(RandomForestClassifier, forests.write, forests.read),
-        FileKind(RandomForestRegressor, forests.write, forests.read),
-        FileKind(ExtraTreesClassifier, forests.write, forests.read),
-        FileKind(ExtraTreesRegressor, forests.write, forests.read),
+        FileKind(RandomForestClassifier, trees.write_forest, trees.read_forest),
+        FileKind(RandomForestRegressor, trees.write_forest, trees.read_forest),
+        FileKind(ExtraTreesClassifier, trees.write_forest, trees.read_forest),
+        FileKind(ExtraTreesRegressor, trees.write_forest, trees.read_forest),
         FileKind(KNeighborsClassifier, neighbors.write, neighbors.read),
         FileKind(KNeighborsRegressor, neighbors.write, neighbors.read),
         FileKind(NearestNeighbors, neighbors.write, neighbors.read),
         FileKind(RadiusNeighborsClassifier, neighbors.write, neighbors.read),
         FileKind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
-        FileKind(LinearSVC, linear.write, linear.read),
-        FileKind(LinearSVR, linear.write, linear.read),
-        FileKind(SVC, kernel.write, kernel.read),
-        FileKind(NuSVC, kernel.write, kernel.read),
-        FileKind(SVR, kernel.write, kernel.read),
-        FileKind(NuSVR, kernel.write, kernel.read),
-        FileKind(OneClassSVM, kernel.write, kernel.read),
+        FileKind(LinearSVC, svm.write_linear, svm.read_linear),
+        FileKind(LinearSVR, svm.write_linear, svm.read_linear),
+        FileKind(SVC, svm.write_kernel, svm.read_kernel),
+        FileKind(NuSVC, svm.write_kernel, svm.read_kernel),
+        FileKind(SVR, svm.write_kernel, svm.read_kernel),
+        FileKind(NuSVR, svm.write_kernel, svm.read_kernel),
+        FileKind(OneClassSVM, svm.write_kernel, svm.read_kernel),
     )
 }
 # Parameters that may be functions, random states or other objects that are not stored.
@@ -105,17 +94,17 @@ _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
     *("estimator", "init", "weights", "metric", "kernel"),
 }
-# How a fit ran, not what it learned: the same model has the same file on any number of threads.
+# Parameters that do not affect the model: its file is the same for any number of threads.
 _NOT_PART_OF_MODEL = ("n_jobs", "verbose")
 
 
 def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return a fitted estimator as a document of JSON types and named arrays."""
+    """Return a fitted estimator as a document of JSON values and named arrays."""
     kind = _KINDS.get(type(estimator).__name__)
     if kind is None or type(estimator) is not kind.estimator:
         raise TypeError(
-            f"A {_full_name(type(estimator))} cannot be saved in a model file; these of Hedgerow's "
-            f"own can: {', '.join(_KINDS)}. Pickle a model of other learners, with joblib or skops."
+            f"A {_full_name(type(estimator))} cannot be saved in a model file, which supports "
+            f"{', '.join(_KINDS)}. Save other models with joblib, skops or pickle."
         )
     learned, arrays = kind.write(estimator)
     document = {
@@ -124,8 +113,8 @@ def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
         "parameters": _write_parameters(estimator),
     }
     na_values = getattr(estimator, "na_values_", None)  # recorded by the command line
-    noted = {} if na_values is None else {"na_values": list(na_values)}
-    return document | noted | learned, arrays
+    markers = {} if na_values is None else {"na_values": list(na_values)}
+    return document | markers | learned, arrays
 
 
 def _full_name(kind: type[Any]) -> str:
@@ -141,7 +130,7 @@ def _write_parameters(estimator: Estimator) -> Document:
 
 
 def write_parameter(value: Any) -> Any:
-    """Return a value as JSON types; one of the library's own estimators with its parameters."""
+    """Return a parameter as JSON values; an estimator of the library with its parameters."""
     kind = _KINDS.get(type(value).__name__)
     if kind is None or type(value) is not kind.estimator:
         return encode(value)
@@ -149,49 +138,49 @@ def write_parameter(value: Any) -> Any:
 
 
 def read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> Any:
-    """Make the fitted estimator again, or raise ModelFileError."""
+    """Rebuild the fitted estimator, or raise ModelFileError."""
     try:
         return read_stored(Stored(document, arrays))
     except RecursionError:
         raise ModelFileError("the header is nested too deeply") from None
     except ModelFileError:
         raise
-    except ValueError as error:  # the parts' own checks: DataError, ParameterError and their base
+    except ValueError as error:  # from other packages' checks: DataError, ParameterError
         raise ModelFileError(str(error)) from error
 
 
 def read_stored(stored: Stored) -> Any:
-    """Make the fitted estimator of a file, or of a part of one."""
-    kind = _kind_named(stored.field("estimator"))
+    """Rebuild the fitted estimator of a file, or one that is nested in another."""
+    kind = _file_kind(stored.field("estimator"))
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
     stored.finish()
     queries, features = parameters.get("qid_column"), attributes.get("feature_names_in_", ())
-    require(queries not in list(features), "the column of queries is a feature, too")
+    require(queries not in list(features), "qid_column is also a feature")
     estimator = kind.estimator(**parameters)
     adopt(estimator, attributes)
     return estimator
 
 
 def _read_na_values(stored: Stored) -> dict[str, Any]:
-    """Read the texts that meant a missing value in the training file, if any were noted."""
+    """Read the missing-value markers of the training file, if they are recorded."""
     if not stored.has("na_values"):
         return {}
     values = stored.field("na_values")
     are_texts = isinstance(values, list) and all(type(value) is str for value in values)
-    require(are_texts, "na_values is not a list of texts")
+    require(are_texts, "na_values is not a list of strings")
     return {"na_values_": values}
 
 
-def _kind_named(name: Any) -> FileKind:
-    require(isinstance(name, str) and name in _KINDS, f"it holds the unknown model {name!r}")
+def _file_kind(name: Any) -> FileKind:
+    require(isinstance(name, str) and name in _KINDS, f"the estimator {name!r} is unknown")
     return _KINDS[name]
 
 
 def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, Any]:
-    """Read the parameters; one that is not in the file, being younger, has its default."""
-    require(isinstance(stored, dict), "the parameters are not a table of names and values")
+    """Read the parameters; those that were added since the file was written have their defaults."""
+    require(isinstance(stored, dict), "the parameters are not a JSON object")
     declared = {parameter.name: parameter for parameter in parameters_of(kind)}
     unknown = sorted(set(stored) - set(declared))
     require(not unknown, f"this version does not know the parameters {', '.join(unknown)}")
@@ -203,9 +192,9 @@ def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, 
 
 
 def read_parameter(stored: Any, depth: int = 0) -> Any:
-    """Read what `write_parameter` gave; `depth` counts the estimators that it is a part of."""
+    """Read the output of `write_parameter`; `depth` counts the enclosing estimators."""
     if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
         return decode(stored)
     require(depth < MOST_DEPTH, f"estimators are nested more than {MOST_DEPTH} deep")
-    kind = _kind_named(stored["estimator"]).estimator
+    kind = _file_kind(stored["estimator"]).estimator
     return kind(**_read_parameters(stored["parameters"], kind, depth + 1))

@@ -1,7 +1,7 @@
-"""Nearest neighbours ↔ a model file: the training rows and what they stand for.
+"""Nearest neighbours ↔ a model file: the training rows and their targets.
 
-What is made of the rows for queries is not stored: it depends on them alone and is made again. Of
-a metric that is a function there is only the name.
+The search index is not stored: it depends on the rows alone and is rebuilt. A metric that is a
+function is stored by name only.
 """
 
 from __future__ import annotations
@@ -17,21 +17,29 @@ from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
-from hedgerow._model_file.sparse import CSR, read_csr, write_csr
-from hedgerow._model_file.stored import Stored, is_table, require, with_prefix
+from hedgerow._model_file.stored import (
+    CSR,
+    Stored,
+    is_table,
+    outputs_kind,
+    read_csr,
+    read_outputs,
+    require,
+    with_prefix,
+    write_csr,
+    write_outputs,
+)
 from hedgerow._model_file.values import NotStored, decode, encode
 from hedgerow._neighbors.fitting import fitted_attributes
-from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.metrics import METRICS, DistanceMetric, resolve_metric
-from hedgerow._neighbors.model import NeighborsModel
+from hedgerow._neighbors.metrics import METRICS, DistanceMetric, GowerColumns, resolve_metric
 from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
+from hedgerow._neighbors.search import NeighborsModel
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return what a fit has learned."""
+    """Return the document and arrays of a fitted model."""
     model: NeighborsModel = internals(estimator).model()
     is_sparse = scipy.sparse.issparse(model.rows)
     document = {
@@ -59,7 +67,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     use_tree = stored.flag("use_tree")
     is_dense = not (metric.spec.is_opaque or scipy.sparse.issparse(rows))
     may_have_tree = metric.requires_numbers and is_dense
-    require(may_have_tree or not use_tree, "such rows have no tree")
+    require(may_have_tree or not use_tree, "a k-d tree does not support such rows")
     gower = None if metric.requires_numbers else _read_gower(stored, rows, schema)
     outputs, target = _read_target(outputs_kind(kind), stored, rows.shape[0])
     model = NeighborsModel(schema, metric, use_tree, rows, gower, outputs, target)
@@ -76,14 +84,14 @@ def _read_outlier_label(stored: Stored, outputs: Any) -> list[Any] | None:
     are_labels = isinstance(labels, list) and all(
         isinstance(one, str | int | float) for one in labels
     )
-    require(are_labels, "the label of outliers is no class")
+    require(are_labels, "outlier_label is not a list of classes")
     check_outlier_labels(labels, outputs)
     return labels
 
 
 def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> Any:
     is_sparse = stored.flag("is_sparse")
-    require(metric.spec.supports_sparse or not is_sparse, "sparse rows have no such distance")
+    require(metric.spec.supports_sparse or not is_sparse, "the metric does not support sparse rows")
     rows = (
         read_csr(stored.arrays("rows.", CSR), schema.n_features)
         if is_sparse
@@ -91,26 +99,29 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> A
     )
     require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
     if metric.requires_numbers:
-        require(not schema.categories, "categories have no such distance")
+        require(not schema.categories, "the metric does not support categories")
         require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
         if metric.name == "precomputed":
             are_distances = rows.shape[0] == rows.shape[1] and (rows >= 0.0).all()
-            require(are_distances, "there is not a distance between any two rows")
+            require(
+                are_distances,
+                "the precomputed distances are not a square matrix of non-negative numbers",
+            )
     else:
         _check_mixed(rows, schema)
     return rows
 
 
 def _read_metric(stored: Stored) -> DistanceMetric:
-    chosen, params = decode(stored.field("metric")), decode(stored.field("metric_params"))
-    require(isinstance(params, dict), "the metric's parameters are not a table")
-    if isinstance(chosen, NotStored):
-        require(is_table(params), "a function's parameters have no names")
-        return resolve_metric(chosen, 2.0, params)
-    require(isinstance(chosen, str) and chosen in METRICS, f"the metric is {chosen!r}")
-    metric = resolve_metric(chosen, 2.0, params)
-    suits = metric.name == chosen and metric.params == params
-    require(suits, f"the parameters {params!r} do not suit the metric {chosen!r}")
+    name, params = decode(stored.field("metric")), decode(stored.field("metric_params"))
+    require(isinstance(params, dict), "the parameters of the metric are not a dict")
+    if isinstance(name, NotStored):
+        require(is_table(params), "the parameters of the metric do not have strings as names")
+        return resolve_metric(name, 2.0, params)
+    require(isinstance(name, str) and name in METRICS, f"the metric is {name!r}")
+    metric = resolve_metric(name, 2.0, params)
+    matches = metric.name == name and metric.params == params
+    require(matches, f"the parameters {params!r} do not match the metric {name!r}")
     return metric
 
 
@@ -127,13 +138,13 @@ def _check_mixed(rows: NDArray[Any], schema: TableSchema) -> None:
     for j, categories in schema.categories.items():
         codes = rows[:, j][~np.isnan(rows[:, j])]
         is_valid = (codes >= 0) & (codes < len(categories.values)) & (codes == np.floor(codes))
-        require(is_valid.all(), "a row has a category that is not there")
+        require(is_valid.all(), "a row has an unknown category code")
 
 
 def _read_gower(stored: Stored, rows: NDArray[Any], schema: TableSchema) -> GowerColumns:
     weights = stored.arrays("", ["column_weights"])["column_weights"]
     fits = weights.dtype == np.float64 and weights.shape == (schema.n_features,)
-    require(fits, "there is not a weight for each column")
+    require(fits, "the number of weights is not that of the columns")
     return GowerColumns.learn(rows, schema, {"w": weights})
 
 
@@ -141,7 +152,7 @@ def _read_target(
     kind: type[Outputs] | None, stored: Stored, n_rows: int
 ) -> tuple[Outputs | None, NDArray[Any] | None]:
     listed = stored.field("outputs")
-    require((listed is None) == (kind is None), "the outputs do not suit the estimator")
+    require((listed is None) == (kind is None), "the outputs do not match the estimator")
     if kind is None:
         return None, None
     outputs = read_outputs(kind, listed)
@@ -154,10 +165,12 @@ def _read_target(
 def _check_classes(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
     n_classes = [len(of_output) for of_output in outputs.classes]
     fits = target.dtype == np.int64 and target.shape == (n_rows, len(n_classes))
-    require(fits, "there is not a class for each row")
-    require(((target >= 0) & (target < n_classes)).all(), "a row has a class that is not there")
+    require(fits, "the target does not have a class for each row")
+    require(((target >= 0) & (target < n_classes)).all(), "a class index is out of range")
 
 
 def _check_numbers(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
     fits = target.dtype == np.float64 and target.shape == (n_rows, outputs.n_outputs)
-    require(fits and np.isfinite(target).all(), "there is not a finite number for each row")
+    require(
+        fits and np.isfinite(target).all(), "the target does not have a finite number for each row"
+    )

@@ -1,4 +1,4 @@
-"""Stagewise boosting ↔ a model file: the start, and for each stage its learner and its step."""
+"""Stagewise boosting ↔ a model file: the initial model, and each stage's base model and step."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from hedgerow._model_file.base_models import (
     require_numbers,
     require_one_tree,
 )
-from hedgerow._model_file.columns import read_columns, write_columns
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     is_number,
-    joined,
     read_classes,
+    read_columns,
     require,
     with_prefix,
     write_classes,
+    write_columns,
+    write_list,
 )
 from hedgerow._stagewise.losses import Link
 from hedgerow._stagewise.model import AdditiveModel, Stage
@@ -35,7 +36,7 @@ _HISTORIES = ("train_score_", "validation_score_")
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return what a fit has learned, if the learners are the library's own."""
+    """Return the document and arrays of a fitted model."""
     from hedgerow._model_file.contents import write_estimator
 
     model: AdditiveModel = internals(estimator).model()
@@ -51,9 +52,9 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
         "best_score": fitted.get("best_score_"),
         "histories": [name for name in _HISTORIES if name in fitted],
     }
-    learners, arrays = joined("learners", [write_estimator(s.learner) for s in model.stages])
+    learners, arrays = write_list("learners", [write_estimator(s.learner) for s in model.stages])
     starts = [] if isinstance(model.start, np.ndarray) else [write_estimator(model.start)]
-    start, start_arrays = joined("start", starts)
+    start, start_arrays = write_list("start", starts)
     arrays |= start_arrays
     if not starts:
         arrays["start_scores"] = model.start
@@ -70,7 +71,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes = read_columns(stored)
     classes = stored.field("classes")
     is_classifier = "Classifier" in kind.__name__
-    require((classes is None) != is_classifier, f"classes do not suit a {kind.__name__}")
+    require((classes is None) != is_classifier, f"the classes do not match a {kind.__name__}")
     if classes is not None:
         attributes["classes_"] = read_classes(classes)
         require(len(attributes["classes_"]) >= 2, "there are fewer than two classes")
@@ -88,11 +89,16 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     }
     names = stored.field("histories")
     are_names = isinstance(names, list) and all(name in _HISTORIES for name in names)
-    require(are_names and len(set(names)) == len(names), "a history of no known name")
+    require(
+        are_names and len(set(names)) == len(names),
+        "the names of the histories are unknown or repeated",
+    )
     histories = stored.arrays("history.", names)
     attributes |= {name: _numbers(array, name) for name, array in histories.items()}
     iteration, score = stored.field("best_iteration"), stored.field("best_score")
-    require((iteration is None) == (score is None), "best_iteration and best_score differ")
+    require(
+        (iteration is None) == (score is None), "only one of best_iteration and best_score is set"
+    )
     if iteration is not None:
         require(type(iteration) is int and iteration >= 1, "best_iteration is not a number")
         require(is_number(score), "best_score is not a number")
@@ -107,9 +113,9 @@ def _read_model(stored: Stored) -> AdditiveModel:
     learners = read_base_models(stored, "learners")
     shrinkage, by_leaf = stored.field("shrinkage"), stored.field("steps_are_by_leaf")
     fits = all(isinstance(x, list) and len(x) == len(learners) for x in (shrinkage, by_leaf))
-    require(fits, "there is not a step for each learner")
+    require(fits, "the number of steps is not that of the base models")
     moderate = all(is_number(factor) and abs(factor) < 1e300 for factor in shrinkage)
-    require(moderate, "a shrinkage is not a number")
+    require(moderate, "a learning rate is not a number, or too large")
     steps = stored.arrays("steps.", [str(number) for number in range(len(learners))])
     stages = [
         Stage(learner, _read_step(step, is_by_leaf, learner), float(factor))
@@ -118,14 +124,14 @@ def _read_model(stored: Stored) -> AdditiveModel:
         )
     ]
     starts = read_base_models(stored, "start")
-    require(len(starts) <= 1, "there are several starts")
+    require(len(starts) <= 1, "there are several initial models")
     start: Any
     if starts:
         start = starts[0]
     else:
         start = _numbers(stored.arrays("", ["start_scores"])["start_scores"], "start_scores")
-        require(len(start) == n_outputs, "there is not a start for each output")
-    require(len(stages) % n_outputs == 0, "a round has not a learner for each output")
+        require(len(start) == n_outputs, "the number of initial scores is not that of the outputs")
+    require(len(stages) % n_outputs == 0, "a round does not have a base model for each output")
     return AdditiveModel(start, stages, link, n_outputs)
 
 
@@ -134,7 +140,7 @@ def _read_step(step: NDArray[Any], is_by_leaf: Any, learner: Any) -> Any:
     require(isinstance(is_by_leaf, bool), "steps_are_by_leaf is not true or false")
     if is_by_leaf:
         require_one_tree(learner)
-        require(len(numbers) > 0, "there are no steps of leaves")
+        require(len(numbers) > 0, "there are no steps for the leaves")
         return numbers
     require(len(numbers) == 1, "a step is not one number")
     return float(numbers[0])
@@ -142,12 +148,12 @@ def _read_step(step: NDArray[Any], is_by_leaf: Any, learner: Any) -> Any:
 
 def _numbers(array: NDArray[Any], name: str) -> NDArray[np.float64]:
     fits = array.dtype == np.float64 and array.ndim == 1 and np.isfinite(array).all()
-    require(fits, f"{name} is not finite numbers")
+    require(fits, f"{name} is not a vector of finite numbers")
     return array
 
 
 def _check_base_models(model: AdditiveModel, attributes: dict[str, Any]) -> None:
-    """Check the outputs and columns of the learners and of the start."""
+    """Check the outputs and columns of the base models and of the initial model."""
     for stage in model.stages:
         require_columns(stage.learner, attributes)
         if hasattr(stage.learner, "classes_"):
@@ -161,11 +167,13 @@ def _check_base_models(model: AdditiveModel, attributes: dict[str, Any]) -> None
         require_numbers(model.start)
         return
     require_classes(model.start, [np.arange(max(model.n_outputs, 2))], shares=True)
-    require(model.start.classes_.dtype.kind in "iu", "classes of the start are no places")
+    require(
+        model.start.classes_.dtype.kind in "iu", "the classes of the initial model are not integers"
+    )
 
 
 def _check_outputs(model: AdditiveModel, classes: NDArray[Any] | None) -> None:
-    """Check that there are the outputs and the link that classes, or numbers, need."""
+    """Check that outputs and link match the classes, if any."""
     if classes is None:
         fits = model.n_outputs == 1 and model.link in ("identity", "log")
     elif len(classes) == 2:

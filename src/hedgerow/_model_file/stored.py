@@ -1,4 +1,8 @@
-"""The parts of a stored model: fields and arrays that are taken one by one, until none is left."""
+"""Fields and arrays of a stored model, and the formats that several families share.
+
+`Stored` hands out each field and array once, so that a file with more or less than a model is
+refused. Functions come in pairs: `write_…` returns JSON values or arrays, `read_…` checks them.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow._data.binning import Binner
+from hedgerow._data.names import fitted_names, name_attributes, names_from_json, names_to_json
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.schema import TableSchema
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow.exceptions import ModelFileError
 
@@ -25,6 +33,9 @@ _CLASS_DTYPES |= dict.fromkeys(
     (f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)), int
 )
 
+CSR = {"data": np.float64, "indices": np.int32, "indptr": np.int64}
+_MOST_CLASSES = 1 << 16
+
 
 def require(condition: bool | np.bool_, reason: str) -> None:
     """Raise ModelFileError unless the condition holds."""
@@ -33,22 +44,22 @@ def require(condition: bool | np.bool_, reason: str) -> None:
 
 
 class Stored:
-    """A model, or a part of one, as a file has it.
+    """The fields and arrays of a model, or of a model within another.
 
     Every field and array must be taken exactly once: `finish` raises if something is left over.
-    `depth` counts the models that it is a part of.
+    `depth` is the number of models that contain this one.
     """
 
     def __init__(self, fields: Any, arrays: Mapping[str, NDArray[Any]], depth: int = 0) -> None:
         require(depth <= MOST_DEPTH, f"models are nested more than {MOST_DEPTH} deep")
         self._depth = depth
-        require(isinstance(fields, dict), "the header's fields are not a table of names and values")
+        require(isinstance(fields, dict), "the header is not a JSON object")
         self._fields: Document = dict(fields)
         self._arrays: Arrays = dict(arrays)
 
     def field(self, name: str) -> Any:
         """Take a field."""
-        require(name in self._fields, f"the header's fields are not those of a model: no {name!r}")
+        require(name in self._fields, f"the header has no field {name!r}")
         return self._fields.pop(name)
 
     def has(self, name: str) -> bool:
@@ -62,65 +73,62 @@ class Stored:
         return bool(value)
 
     def score(self, name: str) -> float | None:
-        """Take a field that is a number or nothing."""
+        """Take a field that is a number or None."""
         value: float | None = self.field(name)
         require(value is None or is_number(value), f"{name} is not a number")
         return value
 
     def arrays(self, prefix: str, names: Iterable[str]) -> Arrays:
-        """Take the arrays of these names, which have a prefix in the file."""
+        """Take the arrays with these names, which have a prefix in the file."""
         missing = sorted(name for name in names if prefix + name not in self._arrays)
         require(not missing, f"the arrays {', '.join(missing)} of {prefix[:-1]} are missing")
         return {name: self._arrays.pop(prefix + name) for name in names}
 
     def has_arrays(self, prefix: str) -> bool:
-        """Return whether there are arrays whose names begin so."""
+        """Return whether there are arrays whose names start with a prefix."""
         return any(name.startswith(prefix) for name in self._arrays)
 
-    def part(self, name: str) -> Stored:
-        """Take a part: a field that is a table, and the arrays whose names begin with its name."""
+    def nested(self, name: str) -> Stored:
+        """Take a nested model: a field, and the arrays whose names start with its name."""
         prefix = f"{name}."
         names = [key for key in self._arrays if key.startswith(prefix)]
         arrays = {key.removeprefix(prefix): self._arrays.pop(key) for key in names}
         return Stored(self.field(name), arrays, self._depth + 1)
 
-    def parts(self, name: str) -> list[Stored]:
-        """Take a list of parts: those of a field that is a list, with the arrays of each."""
+    def nested_list(self, name: str) -> list[Stored]:
+        """Take a list of nested models, with the arrays of each."""
         listed = self.field(name)
         require(isinstance(listed, list), f"{name} is not a list")
-        by_part: list[Arrays] = [{} for _ in listed]
+        arrays: list[Arrays] = [{} for _ in listed]
         prefix = f"{name}."
         for key in [key for key in self._arrays if key.startswith(prefix)]:
             number, _, rest = key.removeprefix(prefix).partition(".")
             require(number.isdecimal() and int(number) < len(listed), f"no {name} has {key!r}")
             require(str(int(number)) == number, f"no {name} has {key!r}")
-            by_part[int(number)][rest] = self._arrays.pop(key)
-        return [
-            Stored(fields, of_part, self._depth + 1)
-            for fields, of_part in zip(listed, by_part, strict=True)
-        ]
+            arrays[int(number)][rest] = self._arrays.pop(key)
+        return [Stored(*nested, self._depth + 1) for nested in zip(listed, arrays, strict=True)]
 
     def schema(self) -> TableSchema:
-        """Take the columns."""
+        """Take the schema."""
         return TableSchema.from_dict(self.field("schema"))
 
     def binner(self, prefix: str = "binner.") -> Binner:
-        """Take bins."""
+        """Take a binner."""
         return Binner.from_dict(self.arrays(prefix, Binner.STATE))
 
     def finish(self) -> None:
-        """Raise if there is more than a model has."""
+        """Raise if something was not taken."""
         unknown = ", ".join(sorted(self._fields))
-        require(not unknown, f"the header's fields are not those of a model: {unknown}")
-        require(not self._arrays, "there are arrays that belong to no model")
+        require(not unknown, f"the header has unknown fields: {unknown}")
+        require(not self._arrays, "there are unknown arrays")
 
 
-def joined(name: str, parts: Sequence[tuple[Document, Arrays]]) -> tuple[Document, Arrays]:
-    """Return a list of parts, which `Stored.parts` takes."""
+def write_list(name: str, models: Sequence[tuple[Document, Arrays]]) -> tuple[Document, Arrays]:
+    """Return a list of models as `Stored.nested_list` takes it."""
     arrays: Arrays = {}
-    for number, (_, of_part) in enumerate(parts):
-        arrays |= with_prefix(f"{name}.{number}.", of_part)
-    return {name: [document for document, _ in parts]}, arrays
+    for number, (_, own) in enumerate(models):
+        arrays |= with_prefix(f"{name}.{number}.", own)
+    return {name: [document for document, _ in models]}, arrays
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
@@ -129,14 +137,17 @@ def with_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def write_classes(classes: NDArray[Any]) -> Document:
-    """Return classes as JSON types."""
+    """Return classes as JSON values."""
     dtype = "str" if classes.dtype.kind == "U" else classes.dtype.name
     return {"dtype": dtype, "values": classes.tolist()}
 
 
 def read_classes(stored: Any) -> NDArray[Any]:
-    """Read what `write_classes` gave."""
-    require(isinstance(stored, dict) and set(stored) == {"dtype", "values"}, "no classes")
+    """Read the output of `write_classes`."""
+    require(
+        isinstance(stored, dict) and set(stored) == {"dtype", "values"},
+        "the classes do not have exactly the fields dtype and values",
+    )
     dtype, values = stored["dtype"], stored["values"]
     require(
         isinstance(dtype, str) and dtype in _CLASS_DTYPES, f"the classes are of dtype {dtype!r}"
@@ -157,7 +168,7 @@ def read_classes(stored: Any) -> NDArray[Any]:
 
 def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | None:
     """Read the classes of a classifier, None for other estimators."""
-    require(is_classifier == (stored is not None), "the classes do not suit the estimator")
+    require(is_classifier == (stored is not None), "the classes do not match the estimator")
     if stored is None:
         return None
     classes = read_classes(stored)
@@ -168,7 +179,7 @@ def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | Non
 def check_array(
     array: NDArray[Any], shape: tuple[int, ...], name: str, dtype: type[Any] = np.float64
 ) -> None:
-    """Check that an array has the type and shape that it must have."""
+    """Check the dtype and shape of an array."""
     fits = array.dtype == dtype and array.shape == shape
     require(fits, f"{name} is not {np.dtype(dtype).name} of shape {shape}")
 
@@ -179,7 +190,7 @@ def is_number(value: Any) -> bool:
 
 
 def finite_or_none(score: float | None) -> float | None:
-    """Return a score as a file can hold it."""
+    """Return a score that JSON can represent."""
     return float(score) if score is not None and math.isfinite(score) else None
 
 
@@ -189,15 +200,15 @@ def is_table(value: Any) -> bool:
 
 
 def check_columns(schema: TableSchema, binner: Binner) -> None:
-    """Check that schema and bins are of the same columns and categories."""
-    # First of all, because what follows allocates an entry for each feature.
+    """Check that schema and bins have the same columns and categories."""
+    # This comes first, because the following allocates an entry for each feature.
     require(
         schema.n_features == len(binner.is_categorical),
-        "the bins are of another number of features than the schema",
+        "bins and schema have different numbers of features",
     )
     require(
         np.array_equal(schema.is_categorical, binner.is_categorical),
-        "schema and bins differ in which features are categorical",
+        "bins and schema have different categorical features",
     )
     require(
         not np.diff(binner.threshold_starts)[schema.is_categorical].any(),
@@ -208,5 +219,84 @@ def check_columns(schema: TableSchema, binner: Binner) -> None:
         n_categories[feature + 1] = len(categories.values)
     require(
         np.array_equal(binner.category_starts, np.cumsum(n_categories)),
-        "there is not one bin for each category",
+        "the number of bins is not that of the categories",
     )
+
+
+def write_csr(rows: Any) -> Arrays:
+    """Return the arrays of sparse rows."""
+    return {name: getattr(rows, name).astype(dtype) for name, dtype in CSR.items()}
+
+
+def read_csr(arrays: Arrays, n_features: int, fewest_rows: int = 1) -> Any:
+    """Read the output of `write_csr`; kernels use the indices without checking them."""
+    for name, dtype in CSR.items():
+        fits = arrays[name].dtype == dtype and arrays[name].ndim == 1
+        require(fits, f"the array {name} of the sparse rows has the wrong type or shape")
+    data, indices, indptr = (arrays[name] for name in CSR)
+    require(n_features < 2**31 and len(indptr) > fewest_rows, "there are no rows")
+    starts_fit = indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
+    require(
+        starts_fit and (indptr[1:] >= indptr[:-1]).all(),
+        "indptr does not increase from 0 to the number of values",
+    )
+    in_range = ((indices >= 0) & (indices < n_features)).all()
+    require(in_range, "a column index is out of range")
+    is_first = np.zeros(len(indices) + 1, bool)
+    is_first[indptr] = True
+    ascending = (indices[1:] > indices[:-1]) | is_first[1:-1]
+    require(ascending.all(), "the column indices of a row are not sorted")
+    return scipy.sparse.csr_array((data, indices, indptr), (len(indptr) - 1, n_features))
+
+
+def write_columns(estimator: Estimator) -> Document:
+    """Return scikit-learn's attributes for the columns of a fitted table."""
+    return {
+        "n_features": vars(estimator).get("n_features_in_"),
+        "feature_names": names_to_json(fitted_names(estimator)),
+    }
+
+
+def read_columns(stored: Stored) -> dict[str, Any]:
+    """Read the output of `write_columns`."""
+    attributes: dict[str, Any] = {}
+    n_features, names = stored.field("n_features"), stored.field("feature_names")
+    if n_features is not None:
+        require(type(n_features) is int and n_features >= 1, "n_features is not a positive integer")
+        attributes["n_features_in_"] = n_features
+    if names is not None:
+        require(n_features is not None, "there are feature names, but no number of features")
+        attributes |= name_attributes(names_from_json(names, n_features))
+    return attributes
+
+
+def write_outputs(outputs: Outputs) -> Document:
+    """Return outputs as JSON values."""
+    if isinstance(outputs, ClassOutputs):
+        return {"classes": [write_classes(classes) for classes in outputs.classes]}
+    return {"n_numbers": outputs.n_outputs, "is_single": outputs.is_single}
+
+
+def outputs_kind(estimator_kind: Any) -> Any:
+    """Return the class of an estimator's outputs, None if it has none."""
+    return estimator_kind._outputs  # noqa: SLF001
+
+
+def read_outputs(kind: type[Outputs], stored: Any) -> Outputs:
+    """Read outputs of the class that the estimator has."""
+    fields = Stored(stored, {})
+    if issubclass(kind, ClassOutputs):
+        listed = fields.field("classes")
+        require(isinstance(listed, list) and len(listed) > 0, "there are no outputs")
+        classes = tuple(map(read_classes, listed))
+        require(
+            all(1 <= len(of) <= _MOST_CLASSES for of in classes),
+            "an output has too few or too many classes",
+        )
+        fields.finish()
+        return ClassOutputs(classes)
+    n_numbers, is_single = fields.field("n_numbers"), fields.flag("is_single")
+    fields.finish()
+    require(type(n_numbers) is int and 1 <= n_numbers < 2**31, "there are no outputs")
+    require(n_numbers == 1 or not is_single, "a single output has several columns")
+    return NumberOutputs(n_numbers, is_single)

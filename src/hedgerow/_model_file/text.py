@@ -1,11 +1,11 @@
-"""A fitted estimator ↔ JSON text, for programs and people that read no binary files.
+"""A fitted estimator ↔ JSON text, for programs and people that do not read binary files.
 
     {"format": "hedgerow-json", "format_version": 1,
      "model": {…}, "arrays": {name: {"dtype": …, "shape": […], "values": […]}}}
 
-`model` and `arrays` are what a model file holds. Values are in the order of C, floats with all of
-their digits; those that JSON has no number for are the strings "nan", "inf" and "-inf". So text and
-file hold the same, and what is read is checked as a file is.
+`model` and `arrays` have the contents of a model file. Values are in C order, floats with all of
+their digits; those that JSON cannot represent are the strings "nan", "inf" and "-inf". The text is
+equivalent to the file, and is checked in the same way when it is read.
 """
 
 from __future__ import annotations
@@ -44,10 +44,13 @@ def to_json(estimator: Estimator) -> str:
 
 
 def from_json(text: str | bytes, name: str = "the text") -> Any:
-    """Return the estimator that `to_json` wrote; anything else is a `ModelFileError`."""
+    """Return the estimator in the output of `to_json`, or raise ModelFileError."""
     try:
         content = json.loads(text)
-        require(isinstance(content, dict) and content.get("format") == FORMAT, "not such a model")
+        require(
+            isinstance(content, dict) and content.get("format") == FORMAT,
+            "the format is not 'hedgerow-json'",
+        )
         version = content.get("format_version")
         require(
             version == FORMAT_VERSION,
@@ -62,7 +65,7 @@ def _read_estimator(document: Any, stored: Any) -> Any:
     require(isinstance(document, dict), "there is no model")
     require(isinstance(stored, dict), "there are no arrays")
     arrays: Arrays = {name: _read_array(name, array) for name, array in stored.items()}
-    return read_estimator(*unpack(pack(document, arrays)))  # through the door of files
+    return read_estimator(*unpack(pack(document, arrays)))  # which check everything
 
 
 def _write_array(array: NDArray[Any]) -> dict[str, Any]:
@@ -74,9 +77,11 @@ def _write_array(array: NDArray[Any]) -> dict[str, Any]:
 
 def _read_array(name: str, stored: Any) -> NDArray[Any]:
     is_whole = isinstance(stored, dict) and set(stored) == {"dtype", "shape", "values"}
-    require(is_whole, f"the array {name!r} has not dtype, shape and values")
+    require(
+        is_whole, f"the array {name!r} does not have exactly the fields dtype, shape and values"
+    )
     dtype, shape, values = stored["dtype"], stored["shape"], stored["values"]
-    require(isinstance(values, list), f"the values of {name!r} are no list")
+    require(isinstance(values, list), f"the values of {name!r} are not a list")
     require(_are_of(values, dtype), f"the values of {name!r} are not all of dtype {dtype!r}")
     is_shape = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
     require(is_shape and math.prod(shape) == len(values), f"the shape of {name!r} is {shape!r}")

@@ -1,4 +1,4 @@
-"""Trees ↔ a model file: the arrays of one or of many, and what a single tree has learned."""
+"""Ensembles, decision trees and forests ↔ a model file."""
 
 from __future__ import annotations
 
@@ -6,19 +6,36 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._data.schema import TableSchema
 from hedgerow._estimator import Estimator, column_attributes
+from hedgerow._forest.combinations import Combinations
+from hedgerow._forest.model import ForestModel, LeafTargets
 from hedgerow._model_file.container import Arrays, Document
-from hedgerow._model_file.outputs import outputs_kind, read_outputs, write_outputs
-from hedgerow._model_file.stored import Stored, check_columns, require, with_prefix
+from hedgerow._model_file.stored import (
+    Stored,
+    check_columns,
+    finite_or_none,
+    outputs_kind,
+    read_outputs,
+    require,
+    with_prefix,
+    write_outputs,
+)
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
+from hedgerow._tree.packed import ARRAYS, PackedForest
 from hedgerow._tree.structure import Ensemble
 
 _NO_ARRAY = ("n_features", "slopes")
 _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name not in _NO_ARRAY)
+_COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is_categorical")
+_LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
+# Out-of-bag predictions of the training rows are not stored.
+_OUT_OF_BAG_SCORE = "oob_score_"
 
 
 def ensemble_arrays(ensemble: Ensemble) -> Arrays:
@@ -31,7 +48,7 @@ def ensemble_arrays(ensemble: Ensemble) -> Arrays:
 
 
 def read_ensemble(stored: Stored, schema: TableSchema, *, may_slope: bool = False) -> Ensemble:
-    """Read an ensemble whose arrays can be trusted; `may_slope` if its leaves may be linear."""
+    """Read and validate an ensemble; `may_slope` if its leaves may be linear."""
     arrays = stored.arrays("ensemble.", _ENSEMBLE_ARRAYS)
     slopes = None
     if may_slope and stored.has_arrays("ensemble.slopes."):
@@ -42,39 +59,176 @@ def read_ensemble(stored: Stored, schema: TableSchema, *, may_slope: bool = Fals
 
 
 def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
-    """Check that categories are tested of categorical features, and numbers of the others."""
+    """Check that nodes test categories of categorical features and thresholds of the others."""
     inner = ensemble.feature >= 0
     require(
         np.array_equal(
-            # Not by [ ]: NumPy crashes where it has no memory to convert indices in.
+            # Not by [ ]: NumPy crashes if there is no memory to convert the indices.
             schema.is_categorical.take(ensemble.feature[inner]),
             ensemble.category_set[inner] >= 0,
         ),
-        "a node tests a category of a numeric feature, or a number of a categorical one",
+        "a node has a category set for a numeric feature, or a threshold for a categorical one",
     )
     if ensemble.slopes is not None:
         has_slope = schema.is_categorical.take(ensemble.slopes.feature)
         require(not has_slope.any(), "a leaf has a slope along a categorical feature")
 
 
-def write(estimator: Estimator) -> tuple[Document, Arrays]:
-    """Return what a tree has learned."""
+def write_tree(estimator: Estimator) -> tuple[Document, Arrays]:
+    """Return the document and arrays of a fitted tree."""
     model: TreeModel = internals(estimator).model()
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
     arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
     return document, arrays
 
 
-def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
+def read_tree(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted tree."""
     schema, binner = stored.schema(), stored.binner()
     check_columns(schema, binner)
     ensemble = read_ensemble(stored, schema)
     check_tests(schema, ensemble)
     outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
-    require(ensemble.n_trees == 1, "there is not one tree")
+    require(ensemble.n_trees == 1, "a decision tree has several trees")
     fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
-    require(fits, "leaves have not a value for each output")
-    require(not ensemble.base_score.any(), "a tree begins with no score")
+    require(fits, "the leaves do not have a value for each output")
+    require(not ensemble.base_score.any(), "a decision tree has a base score")
     model = TreeModel(schema, binner, ensemble, outputs)
     return column_attributes(schema) | outputs.attributes() | {"_model": model}
+
+
+def write_forest(estimator: Estimator) -> tuple[Document, Arrays]:
+    """Return the document and arrays of a fitted model."""
+    model: ForestModel = internals(estimator).model()
+    score = vars(estimator).get(_OUT_OF_BAG_SCORE)
+    document = {
+        "schema": model.schema.to_dict(),
+        "outputs": write_outputs(model.outputs),
+        "draws": write_samples(model.sampling, model.n_rows),
+        "oob_score": finite_or_none(score),
+        "has_combinations": model.combinations is not None,
+        "keeps_targets": model.leaf_targets is not None,
+    }
+    arrays = with_prefix("forest.", model.forest.arrays())
+    arrays |= with_prefix("binner.", model.binner.to_dict())
+    if model.combinations is not None:
+        arrays |= _arrays_of("combinations.", model.combinations, _COMBINATION_ARRAYS)
+        arrays |= with_prefix("combined.", model.forest.binner.to_dict())
+    if model.leaf_targets is not None:
+        arrays |= _arrays_of("leaf_rows.", model.leaf_targets, _LEAF_ARRAYS)
+    return document, arrays
+
+
+def read_forest(kind: type[Any], stored: Stored) -> dict[str, Any]:
+    """Read the attributes of a fitted estimator."""
+    schema, binner = stored.schema(), stored.binner()
+    check_columns(schema, binner)
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
+    combinations, tested = None, binner
+    if stored.flag("has_combinations"):
+        combinations = _read_combinations(stored, schema)
+        tested = stored.binner("combined.")
+        fits = len(tested.is_categorical) == combinations.n_combinations
+        require(fits and not tested.is_categorical.any(), "the bins do not match the combinations")
+    forest = PackedForest(**stored.arrays("forest.", ARRAYS), binner=tested)
+    forest.validate()
+    require(forest.n_values == outputs.n_values, "the leaves do not have a value for each output")
+    sampling, n_rows = read_samples(stored.field("draws"))
+    leaf_targets = _read_leaf_targets(stored, forest) if stored.flag("keeps_targets") else None
+    model = ForestModel(
+        schema=schema,
+        binner=binner,
+        forest=forest,
+        outputs=outputs,
+        sampling=sampling,
+        n_rows=n_rows,
+        combinations=combinations,
+        leaf_targets=leaf_targets,
+    )
+    attributes = column_attributes(schema) | outputs.attributes() | {"_model": model}
+    score = stored.score("oob_score")
+    return attributes if score is None else attributes | {_OUT_OF_BAG_SCORE: score}
+
+
+def _arrays_of(prefix: str, part: Any, names: tuple[str, ...]) -> Arrays:
+    return with_prefix(prefix, {name: getattr(part, name) for name in names})
+
+
+def write_samples(sampling: BootstrapSamples, n_rows: int) -> Document:
+    """Return how rows are sampled, and from how many."""
+    return {
+        "n_rows": n_rows,
+        "n_draws": sampling.n_draws,
+        "bootstrap": sampling.bootstrap,
+        "seed": sampling.seed,
+    }
+
+
+def read_samples(stored: Any) -> tuple[BootstrapSamples, int]:
+    """Read the output of `write_samples`."""
+    fields = Stored(stored, {})
+    n_rows, n_draws, seed = (fields.field(name) for name in ("n_rows", "n_draws", "seed"))
+    bootstrap = fields.flag("bootstrap")
+    fields.finish()
+    are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
+    require(
+        are_counts and n_draws <= n_rows,
+        "the size of the samples is not between 1 and the number of rows",
+    )
+    require(type(seed) is int and 0 <= seed < 2**34, "the seed is not an integer below 2³⁴")
+    return BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed), n_rows
+
+
+def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:
+    arrays = stored.arrays("combinations.", _COMBINATION_ARRAYS)
+    dtypes = (np.int32, np.float64, np.float64, np.bool_, np.bool_)
+    ranks = (2, 2, 1, 3, 1)
+    for (name, array), dtype, rank in zip(arrays.items(), dtypes, ranks, strict=True):
+        require(
+            array.dtype == dtype and array.ndim == rank,
+            f"the array {name} has the wrong type or shape",
+        )
+    inputs, coefficients = arrays["inputs"], arrays["coefficients"]
+    counts_as_one, flags = arrays["counts_as_one"], arrays["is_categorical"]
+    require(
+        inputs.size > 0 and inputs.shape == coefficients.shape,
+        "there are no combinations of features",
+    )
+    numbers = np.isfinite(coefficients).all() and np.isfinite(arrays["centres"]).all()
+    require(numbers, "a coefficient or a centre is not finite")
+    require(
+        len(arrays["centres"]) == schema.n_features,
+        "the number of centres is not that of the features",
+    )
+    in_range = (inputs >= 0).all() and (inputs < schema.n_features).all()
+    require(in_range, "a combination has a feature that is out of range")
+    require(
+        np.array_equal(flags, schema.is_categorical),
+        "the combinations have other categorical features than the schema",
+    )
+    depth = 256 if flags.any() else 0
+    require(
+        counts_as_one.shape == (*inputs.shape, depth), "the table of categories has the wrong shape"
+    )
+    return Combinations(**arrays)
+
+
+def _read_leaf_targets(stored: Stored, forest: PackedForest) -> LeafTargets:
+    arrays = stored.arrays("leaf_rows.", _LEAF_ARRAYS)
+    dtypes = (np.uint32, np.int64, np.float64, np.float64)
+    for (name, array), dtype in zip(arrays.items(), dtypes, strict=True):
+        rank = 2 if name == "targets" else 1
+        fits = array.dtype == dtype and array.ndim == rank
+        require(fits, f"the array {name} has the wrong type or shape")
+        require(array.dtype.kind != "f" or np.isfinite(array).all(), f"{name} is not finite")
+    rows, starts, n_rows = arrays["rows"], arrays["starts"], len(arrays["targets"])
+    require(len(starts) == forest.n_leaves + 1, "the stored rows do not match the leaves")
+    spans: NDArray[np.bool_] = starts[1:] > starts[:-1]
+    require(starts[0] == 0 and starts[-1] == len(rows) and spans.all(), "a leaf has no rows")
+    require(n_rows > 0 and len(arrays["weights"]) == n_rows, "targets and weights differ in number")
+    require((rows < n_rows).all(), "a leaf refers to a row that is out of range")
+    require((arrays["weights"] >= 0).all(), "a weight is negative")
+    require(
+        arrays["targets"].shape[1] == forest.n_values, "the targets have another number of outputs"
+    )
+    return LeafTargets(**arrays)

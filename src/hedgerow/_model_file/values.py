@@ -1,8 +1,8 @@
 """Values of parameters and of the fit history ↔ JSON.
 
-JSON knows no tuples, no dicts with keys other than strings, no NaN. Those are objects with one
-field that says what they are, such as ``{"tuple": [1, 2]}``. What cannot be stored without running
-code on load (functions, random states) leaves its name behind, as `NotStored`.
+JSON has no tuples, no dicts with keys other than strings, and no NaN. These are objects with one
+field, a tag, such as ``{"tuple": [1, 2]}``. What cannot be stored without running code on load
+(functions, random states) is stored by name only and read as `NotStored`.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _PLAIN = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True)
 class NotStored:
-    """Stands in a loaded model for a function or random state that a file cannot hold.
+    """Placeholder in a loaded model for a function or random state, which files do not store.
 
-    A model predicts without it, unless predictions are made by it, as with functions that weigh
-    neighbours or tell distances. To fit again, set the parameter first.
+    The model predicts without it, except for functions that define distances or weights of nearest
+    neighbours. Set the parameter before the model is fitted again.
     """
 
     name: str
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Refuse: the function is not here."""
+        """Raise an error: the function was not stored."""
         raise ParameterError(
             f"{self.name} was not stored in the model file that this model was loaded from. "
-            "Set the parameter again with set_params before you use it."
+            "Set the parameter again with set_params first."
         )
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class NotStored:
 
 
 def encode(value: Any) -> Any:
-    """Return a value as JSON types."""
+    """Return a value as JSON values."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str | bool | None):
@@ -66,7 +66,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(stored: Any, depth: int = 0) -> Any:
-    """Return the value that `encode` was given, or raise ModelFileError."""
+    """Read the output of `encode`, or raise ModelFileError."""
     if depth > MOST_DEPTH:
         raise ModelFileError(f"a value is nested more than {MOST_DEPTH} deep")
     if type(stored) is int and not -(2**63) <= stored < 2**64:
@@ -81,11 +81,11 @@ def decode(stored: Any, depth: int = 0) -> Any:
             return _DECODERS[tag](content, depth + 1)
         if tag in ("date", "datetime", "other"):
             return name_from_json(stored)
-    raise ModelFileError("a value is of no known kind")
+    raise ModelFileError("a value has an unknown type")
 
 
 def _is_other_name(value: Any) -> bool:
-    """Recognise dates and pandas' scalars, by which columns may be named."""
+    """Return whether a value is a date or a pandas scalar, which column names may be."""
     return isinstance(value, dt.date | OtherName) or _is_of_pandas(value)
 
 
@@ -101,7 +101,7 @@ def _encode_number(value: Real) -> Any:
 
 
 def _as_list(value: Any) -> list[Any] | None:
-    """Return the items of what is as good as a list; sets in an order that does not vary."""
+    """Return the items of a set, range or array; those of a set in a fixed order."""
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
     if isinstance(value, range):
@@ -121,7 +121,7 @@ def _name(value: Any) -> str:
 
 def _decode_float(content: Any, _depth: int) -> float:
     if not isinstance(content, str) or content not in _SPECIAL_FLOATS:
-        raise ModelFileError("a float is not one of nan, inf and -inf")
+        raise ModelFileError("a special float is not one of nan, inf and -inf")
     return _SPECIAL_FLOATS[content]
 
 
@@ -145,17 +145,17 @@ def _is_item(pair: Any) -> bool:
 
 
 def _is_key(stored: Any) -> bool:
-    """Return whether a stored key is a plain value, or one with a tag that can be hashed."""
+    """Return whether a stored key is a plain value, or a tagged one that is hashable."""
     if isinstance(stored, dict) and len(stored) == 1:
         ((tag, content),) = stored.items()
-        parts = content if isinstance(content, list) else []
-        return tag in ("date", "datetime", "other") or (tag == "tuple" and all(map(_is_key, parts)))
+        items = content if isinstance(content, list) else []
+        return tag in ("date", "datetime", "other") or (tag == "tuple" and all(map(_is_key, items)))
     return isinstance(stored, _PLAIN)
 
 
 def _decode_not_stored(content: Any, _depth: int) -> NotStored:
     if not isinstance(content, str):
-        raise ModelFileError("what is not stored has no name")
+        raise ModelFileError("the name of a value that is not stored is not a string")
     return NotStored(content)
 
 

@@ -15,21 +15,21 @@ _KNOWN = ("plain",) if isa_level() == "plain" else ("v2", "v3", "v4")
 LEVELS = tuple(level for level in _KNOWN if importlib.util.find_spec(f"{__name__}.{level}"))
 
 
-def _choose_level(wanted: str | None, best: str, built: Sequence[str]) -> str:
-    """Return the level to load: the wanted one, else the best that is built and that runs here."""
+def _choose_level(override: str | None, best: str, built: Sequence[str]) -> str:
+    """Return the level to load: the forced one, else the best that is built and runs here."""
     usable = [level for level in built if level <= best]
-    if wanted is None and usable:
+    if override is None and usable:
         return usable[-1]
-    if wanted in usable:
-        return wanted
+    if override in usable:
+        return override
     compiled = f"compiled: {', '.join(built) or 'none'}"
-    if wanted is None:
+    if override is None:
         raise ImportError(f"no kernels for this processor, which runs {best!r}; {compiled}")
-    if wanted not in _KNOWN:
-        raise ImportError(f"HEDGEROW_ISA={wanted!r} is unknown; allowed: {', '.join(_KNOWN)}")
-    if wanted > best:
-        raise ImportError(f"HEDGEROW_ISA={wanted!r}, but this processor only runs {best!r}")
-    raise ImportError(f"HEDGEROW_ISA={wanted!r} is not part of this build; {compiled}")
+    if override not in _KNOWN:
+        raise ImportError(f"HEDGEROW_ISA={override!r} is unknown; allowed: {', '.join(_KNOWN)}")
+    if override > best:
+        raise ImportError(f"HEDGEROW_ISA={override!r}, but this processor only runs {best!r}")
+    raise ImportError(f"HEDGEROW_ISA={override!r} is not part of this build; {compiled}")
 
 
 _level = _choose_level(os.environ.get("HEDGEROW_ISA"), isa_level(), LEVELS)

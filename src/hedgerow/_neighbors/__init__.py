@@ -1,8 +1,8 @@
 """Exact nearest neighbours: the result of a float64 brute-force search, computed faster.
 
-`metrics.py` declares the distances; `indexes.py` and `search.py` find neighbours, `precomputed.py`
-for precomputed distances and user-defined functions; `aggregation.py` turns neighbours into
-predictions; `base.py` is shared by all estimators, which are in `estimators.py` and `radius.py`.
+`metrics.py` declares the distances; `fitting.py` reads tables and fits, `indexes.py` and
+`search.py` find neighbours, and `aggregation.py` turns them into predictions. `base.py` is shared
+by all estimators, which are in `estimators.py` and `radius.py`.
 """
 
 from hedgerow._neighbors.estimators import (

@@ -11,13 +11,11 @@ from sklearn.utils import Tags
 
 from hedgerow._data.outputs import Outputs
 from hedgerow._estimator import Estimator, adopt
-from hedgerow._neighbors.fitting import fit_neighbors
+from hedgerow._neighbors.fitting import fit_neighbors, read_queries
 from hedgerow._neighbors.indexes import Within
 from hedgerow._neighbors.metrics import resolve_metric
-from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import N_NEIGHBORS, RADIUS
-from hedgerow._neighbors.search import NeighborSearch
-from hedgerow._neighbors.training_rows import read_queries
+from hedgerow._neighbors.search import NeighborSearch, NeighborsModel
 from hedgerow._params import check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, RowNumbers
@@ -30,6 +28,17 @@ class Neighbors(Estimator):
     """Training rows that can be searched for the nearest of a query."""
 
     _outputs: ClassVar[type[Outputs] | None] = None
+    _attribute_docs: ClassVar = {
+        "metric": """
+            effective_metric_ : str or function
+                The metric that is used: 'minkowski' with p=2 is 'euclidean'.
+            effective_metric_params_ : dict
+                The parameters of the metric.
+            n_samples_fit_ : int
+                Number of training rows.
+            {columns}
+            """
+    }
     _model: NeighborsModel
 
     def _fit(self, X: Any, y: Any) -> Self:

@@ -14,8 +14,8 @@ from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._estimator import ScoredClassifier
 from hedgerow._neighbors.aggregation import class_votes, neighbor_weights, weighted_mean
 from hedgerow._neighbors.base import NearestQueries, NeighborsPredictor, RadiusQueries
-from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import PREDICTION, SEARCH_ONLY
+from hedgerow._neighbors.search import NeighborsModel
 from hedgerow._types import Floats
 
 
@@ -40,22 +40,8 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        The number of classes of each output.
-    n_outputs_ : int
-        Number of outputs (columns of y).
-    effective_metric_ : str or function
-        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
-    effective_metric_params_ : dict
-        The parameters of the metric.
-    n_samples_fit_ : int
-        Number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {outputs}
+    {metric}
 
     Examples
     --------
@@ -111,16 +97,7 @@ class KNeighborsRegressor(RegressorMixin, NearestPredictor):
     ----------
     n_outputs_ : int
         Number of outputs (columns of y).
-    effective_metric_ : str or function
-        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
-    effective_metric_params_ : dict
-        The parameters of the metric.
-    n_samples_fit_ : int
-        Number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {metric}
 
     Examples
     --------
@@ -152,16 +129,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
 
     Attributes
     ----------
-    effective_metric_ : str or function
-        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
-    effective_metric_params_ : dict
-        The parameters of the metric.
-    n_samples_fit_ : int
-        Number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {metric}
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The table of metrics, their parameters, and the scaling of numbers for the kernels.
+"""The table of metrics, their parameters, and the preparation of numbers for the kernels.
 
 A new metric is a row of `SPECS` here and a functor with a row of `kMetrics` in
 `native/neighbors/distances.hpp`; kernels find it by its name.
@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow import _native
+from hedgerow._data.columns import CategoricalColumn
+from hedgerow._data.intake import Table, TableSchema
 from hedgerow._params import Number
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -98,11 +100,7 @@ class DistanceMetric:
     @property
     def description(self) -> str:
         """What error messages call it."""
-        descriptions = {
-            "precomputed": "place in a matrix of distances",
-            FUNCTION: "distance by a function",
-        }
-        return descriptions.get(self.name, f"{self.name} distance")
+        return "a user-defined metric" if self.name == FUNCTION else f"metric={self.name!r}"
 
     @property
     def params(self) -> dict[str, Any]:
@@ -122,7 +120,7 @@ def resolve_metric(
     for key in params:
         if key not in spec.params:
             raise ParameterError(
-                f"metric_params names {key!r}, which the metric {name!r} does not have; "
+                f"metric_params: the metric {name!r} has no parameter {key!r}; "
                 f"allowed: {', '.join(spec.params) or 'none'}."
             )
     return _minkowski(params.get("p", p)) if name == "minkowski" else DistanceMetric(name, spec.p)
@@ -181,3 +179,59 @@ class Extent:
             return 0
         _, largest = np.frexp(max(np.abs(self.high).max(), np.abs(self.low).max()))
         return max(0, min(-int(spread), _MAX_EXPONENT - int(largest)))
+
+
+@dataclass(frozen=True)
+class GowerColumns:
+    """The weight of each column for Gower's distance, and 1 / range.
+
+    A numeric column contributes |difference| / range, with the range of the training set. A column
+    that is categorical, or constant in training, contributes 0 if the values are equal and else 1;
+    its 1 / range is 0.
+    """
+
+    weights: Floats
+    inverse_ranges: Floats
+
+    @classmethod
+    def learn(cls, rows: Floats, schema: TableSchema, params: Mapping[str, Any]) -> GowerColumns:
+        """Compute the ranges of the training set."""
+        present = ~np.isnan(rows)
+        high = np.max(rows, axis=0, initial=-np.inf, where=present)
+        low = np.min(rows, axis=0, initial=np.inf, where=present)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            inverse = 1.0 / (high - low)
+        inverse[~np.isfinite(inverse) | (high <= low) | schema.is_categorical] = 0.0
+        return cls(_weights(params.get("w"), schema.n_features), inverse)
+
+
+def _weights(weights_param: Any, n_features: int) -> Floats:
+    if weights_param is None:
+        return np.ones(n_features)
+    try:
+        weights = np.array(weights_param, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"metric_params: w={weights_param!r} is not a list of numbers."
+        ) from error
+    if weights.shape != (n_features,):
+        raise ParameterError(
+            f"metric_params: w has shape {weights.shape}, but X has {n_features} columns."
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
+        raise ParameterError("metric_params: w must be finite, not negative, and not all 0.")
+    return weights
+
+
+def mixed_matrix(table: Table) -> Floats:
+    """Return a table as float64, with codes for categories and NaN for missing values."""
+    matrix = np.empty((table.n_rows, table.n_features))
+    for j in range(table.n_features):
+        column = table.column(j)
+        if isinstance(column, CategoricalColumn):
+            matrix[:, j] = column.codes
+            matrix[column.codes < 0, j] = np.nan
+        else:
+            matrix[:, j] = column.values
+            matrix[column.is_missing(), j] = np.nan
+    return matrix

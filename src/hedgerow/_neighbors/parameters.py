@@ -31,7 +31,7 @@ LABEL = ParameterKind(
     "a class", lambda value: isinstance(value, str | Real | np.generic), "str | float"
 )
 LABELS = ParameterKind(
-    "a list of one for each output",
+    "a list with one for each output",
     lambda value: (
         isinstance(value, list | tuple | np.ndarray) and all(one in LABEL for one in value)
     ),
@@ -51,17 +51,17 @@ N_NEIGHBORS = Parameter(
     "n_neighbors",
     5,
     COUNT,
-    "How many neighbours a query has. Of rows at the same distance those that come first in the "
-    "table are taken.",
+    "Number of neighbours of a query. Ties are broken by the order of the training rows.",
     _same("n_neighbors"),
 )
 WEIGHTS = Parameter(
     "weights",
     "uniform",
     any_of(Options(("uniform", "distance")), WEIGHT_FUNCTION, NOTHING),
-    "How much a neighbour counts: all the same ('uniform' or None), in inverse proportion to its "
-    "distance (those at distance 0 then count alone), or as a function has it, of all distances "
-    "(n_queries, n_neighbors), or of each query's within a radius.",
+    "Weights of the neighbours: equal ('uniform' or None), inversely proportional to the distance "
+    "('distance'; if there are neighbours at distance 0, only they count), or a function from "
+    "distances to weights, called with all distances (n_queries, n_neighbors), or within a radius "
+    "with those of one query.",
     _same("weights"),
 )
 RADIUS = Parameter(
@@ -76,37 +76,37 @@ SEARCH = (
         "algorithm",
         "auto",
         Options(("auto", "brute", "kd_tree")),
-        "How neighbours are searched for, with the same result: 'brute' looks at all rows, "
-        "'kd_tree' only where some may be near, which pays for few columns; 'auto' chooses by the "
-        "table.",
+        "Search algorithm; the result is the same. 'brute' scans all rows, 'kd_tree' uses a k-d "
+        "tree, which is faster for few columns; 'auto' chooses by the number of rows and columns.",
         _same("algorithm"),
     ),
     Parameter(
         "metric",
         "minkowski",
         any_of(Options(METRICS), METRIC_FUNCTION),
-        "The distance. 'minkowski' is ``(Σ|x − q|^p)^(1/p)``; 'cosine' is 1 less the cosine of the "
-        "angle; 'gower' is for mixed tables: the mean over the columns in which neither row has a "
-        "gap of ``|x − q| / range`` in training, for categories of 0 if equal and 1 if not (a "
-        "category that fit did not see is unequal to all); 1 if there is no such column. With "
-        "'precomputed' X holds distances: those of all rows in fit, of queries to them afterwards. "
-        "A function of a query and a training row is called for each pair, which is slow.",
+        "The distance. 'minkowski' is ``(Σ|x − q|^p)^(1/p)``; 'cosine' is 1 minus the cosine of "
+        "the angle. 'gower' is for tables with categorical features and missing values: the mean "
+        "of ``|x − q| / range`` for numbers (with the range in training) and of 0 or 1 for equal "
+        "or different categories, over the columns in which neither row has a missing value; 1 if "
+        "there is no such column. With 'precomputed', X holds distances: between all training "
+        "rows in fit, and from queries to them in predict. A function of a query and a training "
+        "row is called for each pair, which is slow.",
         _same("metric"),
     ),
     Parameter(
         "p",
         2,
         any_of(Number(0, open_low=True), INFINITY),
-        "The power of 'minkowski': 1 is 'manhattan', 2 'euclidean', inf 'chebyshev'.",
+        "The power of 'minkowski': 1 is 'manhattan', 2 is 'euclidean', inf is 'chebyshev'.",
         _same("p"),
     ),
     Parameter(
         "metric_params",
         None,
         any_of(METRIC_PARAMS, NOTHING),
-        "More about the metric: 'p' of 'minkowski'; for 'gower' the weights 'w' of the columns and "
-        "'categorical_features', columns of numbers that are categories beside those of strings or "
-        "of a categorical type; for a function what else it is called with, by name.",
+        "Parameters of the metric: 'p' of 'minkowski'; for 'gower', the weights 'w' of the columns "
+        "and 'categorical_features', numeric columns to be treated as categories in addition to "
+        "those of strings or of a categorical type; for a function, keyword arguments.",
         _same("metric_params"),
     ),
     N_JOBS,
@@ -116,9 +116,9 @@ OUTLIER_LABEL = Parameter(
     "outlier_label",
     None,
     any_of(LABEL, LABELS, NOTHING),
-    "The class of queries without neighbours; 'most_frequent' is that of most training rows. If it "
-    "is no class of training, their probabilities are all 0, with a warning. With None there is an "
-    "error for such queries.",
+    "The class predicted for queries without neighbours; 'most_frequent' is the most frequent "
+    "class of the training set. If it is not a class of the training set, all probabilities of "
+    "such queries are 0, with a warning. None raises an error for such queries.",
     _same("outlier_label"),
 )
 

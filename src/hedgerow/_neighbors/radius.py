@@ -14,8 +14,8 @@ from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._estimator import ScoredClassifier
 from hedgerow._neighbors.aggregation import RadiusNeighborhoods
 from hedgerow._neighbors.base import NeighborsPredictor, RadiusQueries
-from hedgerow._neighbors.model import NeighborsModel
 from hedgerow._neighbors.parameters import RADIUS_CLASSIFICATION, RADIUS_REGRESSION
+from hedgerow._neighbors.search import NeighborsModel
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
@@ -31,24 +31,10 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        The number of classes of each output.
-    n_outputs_ : int
-        Number of outputs (columns of y).
+    {outputs}
     outlier_label_ : list, or None
         The class of queries without neighbours, for each output.
-    effective_metric_ : str or function
-        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
-    effective_metric_params_ : dict
-        The parameters of the metric.
-    n_samples_fit_ : int
-        Number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {metric}
 
     Examples
     --------
@@ -127,16 +113,7 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
     ----------
     n_outputs_ : int
         Number of outputs (columns of y).
-    effective_metric_ : str or function
-        The metric that is used: 'minkowski' with p=2 is 'euclidean'.
-    effective_metric_params_ : dict
-        The parameters of the metric.
-    n_samples_fit_ : int
-        Number of training rows.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {metric}
 
     Examples
     --------

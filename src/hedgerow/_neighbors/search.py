@@ -1,18 +1,20 @@
-"""Neighbour search: training rows, their index, and the scaling of queries."""
+"""The fitted model, and its search: training rows, their index, and the scaling of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
-from hedgerow._neighbors.gower import GowerColumns
-from hedgerow._neighbors.indexes import Index, Within, build_index
-from hedgerow._neighbors.metrics import DistanceMetric, Extent, unit_rows
-from hedgerow._neighbors.precomputed import FunctionIndex, PrecomputedIndex
+from hedgerow._data.intake import TableSchema
+from hedgerow._data.outputs import Outputs
+from hedgerow._neighbors.indexes import FunctionIndex, Index, PrecomputedIndex, Within, build_index
+from hedgerow._neighbors.metrics import DistanceMetric, Extent, GowerColumns, unit_rows
 from hedgerow._types import Floats, RowNumbers
 
 # Number of multiplications below which a second thread does not pay off.
@@ -187,3 +189,53 @@ def _scaled(rows: Any, exponent: int) -> Any:
 
 def _unscaled(distances: Floats, exponent: int) -> Floats:
     return distances if exponent == 0 else np.ldexp(distances, -exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborsModel:
+    """Rows as float64 (for Gower with codes for categories), as a CSR matrix, or their distances.
+
+    `target` has a row for each: indices of classes or numbers, (n_rows, n_outputs).
+    """
+
+    schema: TableSchema
+    metric: DistanceMetric
+    use_tree: bool
+    rows: Any
+    gower: GowerColumns | None = None
+    outputs: Outputs | None = None
+    target: NDArray[Any] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return int(self.rows.shape[0])
+
+    @cached_property
+    def search(self) -> NeighborSearch:
+        """The search over the rows, built on first use: not pickled, since it can be rebuilt."""
+        return self.build_search(1)
+
+    def search_by(self, metric: Any) -> NeighborSearch:
+        """Return the search, with a user-defined `metric` as it is set on the estimator now.
+
+        So the function can be set again on a model loaded from a file, which does not store it.
+        """
+        if self.metric.function is None or not callable(metric):
+            return self.search
+        return NeighborSearch.build(
+            self.rows,
+            replace(self.metric, function=metric),
+            use_tree=False,
+            gower=None,
+            threads=1,
+        )
+
+    def build_search(self, threads: int) -> NeighborSearch:
+        """Build the index for queries."""
+        return NeighborSearch.build(
+            self.rows, self.metric, use_tree=self.use_tree, gower=self.gower, threads=threads
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "search"}

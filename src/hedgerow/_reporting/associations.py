@@ -1,4 +1,4 @@
-"""How strongly columns go together, with each other and with the target.
+"""Associations of columns with each other and with the target.
 
 Two numeric columns are compared by Spearman's rank correlation, a numeric and a categorical one by
 the correlation ratio of the ranks, two categorical ones by Cramér's V. The last two are corrected
@@ -19,21 +19,21 @@ from hedgerow._reporting.columns import Column
 from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome, Outcome, QuantileOutcome
 from hedgerow._types import Floats, Indices
 
-MOST_ROWS = 5000  # by which columns are compared
-MOST_COLUMNS = 60  # of which pairs are looked at
+MOST_ROWS = 5000  # sampled to compare columns
+MOST_COLUMNS = 60  # whose pairs are compared
 MOST_PAIRS = 10  # that are listed
 MOST_LABELS = 100  # of a column that is compared with others
 FEWEST_ROWS = 20
 WEAK = 0.3  # pairs below are not listed
-CELLS = 50  # that a numeric column is cut into, to see whether it alone predicts the target
-LEAK = 0.97  # of what there is to predict
+CELLS = 50  # of a numeric column, to see whether it alone predicts the target
+LEAK = 0.97  # of the predictable part
 
 RANK, RATIO, CRAMER = "Spearman's ρ", "correlation ratio η", "Cramér's V"
 
 
 @dataclass(frozen=True, eq=False)
 class _Series:
-    """A column as it is compared: ranks with NaN where missing, or codes with −1."""
+    """A column prepared for comparison: ranks with NaN if missing, or codes with −1."""
 
     name: str
     ranks: Floats | None
@@ -44,31 +44,31 @@ class _Series:
 def associations(
     columns: Sequence[Column], outcome: Outcome, order: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the strongest pairs of columns, and how each column goes with the target.
+    """Return the strongest pairs of columns, and the association of each column with the target.
 
     Parameters
     ----------
     columns : sequence of Column
     outcome : Outcome
     order : sequence of int
-        The columns, the most important first: of very many, pairs of the first are looked at.
+        The columns, the most important first; only pairs of the first ones are compared.
     """
     if outcome.n_rows < FEWEST_ROWS:
         return {"absent": f"they take at least {FEWEST_ROWS} rows."}
     rows = _some_rows(outcome.n_rows)
-    read = {j: _series(columns[j], rows) for j in order[:MOST_COLUMNS]}
-    usable = [series for series in read.values() if series is not None]
+    series_of = {j: _series(columns[j], rows) for j in order[:MOST_COLUMNS]}
+    usable = [series for series in series_of.values() if series is not None]
     pairs = [_pair(a, b) for i, a in enumerate(usable) for b in usable[i + 1 :]]
     strong = sorted(
         (pair for pair in pairs if abs(pair["value"]) >= WEAK), key=lambda p: -abs(p["value"])
     )
     return {
         "n_rows": len(rows),
-        "n_columns": len(read),
+        "n_columns": len(series_of),
         "pairs": strong[:MOST_PAIRS],
         "n_strong": len(strong),
         "weak": WEAK,
-        "target": _with_target(columns, read, outcome, rows),
+        "target": _with_target(columns, series_of, outcome, rows),
     }
 
 
@@ -87,21 +87,21 @@ def _series(column: Column, rows: Indices) -> _Series | None:
 
 
 def _numbers(name: str, values: Floats) -> _Series | None:
-    known = ~np.isnan(values)
-    if len(np.unique(values[known])) < 2:
+    present = ~np.isnan(values)
+    if len(np.unique(values[present])) < 2:
         return None
     ranks = np.full(len(values), np.nan)
-    ranks[known] = rankdata(values[known]) / known.sum()
+    ranks[present] = rankdata(values[present]) / present.sum()
     return _Series(name, ranks, None)
 
 
 def _labels(name: str, values: NDArray[Any]) -> _Series | None:
-    known = np.array([value is not None for value in values], bool)
-    labels, places = np.unique(values[known].astype(str), return_inverse=True)
+    present = np.array([value is not None for value in values], bool)
+    labels, places = np.unique(values[present].astype(str), return_inverse=True)
     if not 2 <= len(labels) <= MOST_LABELS:
         return None
     codes = np.full(len(values), -1, np.intp)
-    codes[known] = places
+    codes[present] = places
     return _Series(name, None, codes, len(labels))
 
 
@@ -140,8 +140,8 @@ def _ratio(codes: Indices, n_labels: int, ranks: Floats) -> float:
     total = float(((ranks - ranks.mean()) ** 2).sum()) if n else 0.0
     if n < FEWEST_ROWS or n <= k or total <= 0.0:
         return 0.0
-    means = np.bincount(codes, ranks, minlength=n_labels) / np.maximum(counts, 1)
-    within = float(((ranks - means[codes]) ** 2).sum())
+    cell_means = np.bincount(codes, ranks, minlength=n_labels) / np.maximum(counts, 1)
+    within = float(((ranks - cell_means[codes]) ** 2).sum())
     return float(np.sqrt(max(0.0, 1.0 - within / total * (n - 1) / (n - k))))
 
 
@@ -168,24 +168,24 @@ def _cramer(a: _Series, b: _Series) -> float:
 
 def _with_target(
     columns: Sequence[Column],
-    read: dict[int, _Series | None],
+    series_of: dict[int, _Series | None],
     outcome: Outcome,
     rows: Indices,
 ) -> list[dict[str, Any]]:
-    """Return how each column goes with the target, the strongest first."""
+    """Return the association of each column with the target, the strongest first."""
     target = _target(outcome, rows)
     if target is None:
         return []
-    found = []
-    for j, series in read.items():
+    with_target = []
+    for j, series in series_of.items():
         if series is None:
             continue
         measure, value = _compared(series, target)
         alone = _alone(columns[j].values[rows], series, outcome, rows)
         is_leak = alone >= LEAK or (measure == RANK and abs(value) >= 0.99)
         one = {"name": series.name, "measure": measure, "value": value}
-        found.append(one | {"alone": alone, "is_leak": bool(is_leak)})
-    return sorted(found, key=lambda one: (-one["is_leak"], -abs(one["value"])))
+        with_target.append(one | {"alone": alone, "is_leak": bool(is_leak)})
+    return sorted(with_target, key=lambda one: (-one["is_leak"], -abs(one["value"])))
 
 
 def _target(outcome: Outcome, rows: Indices) -> _Series | None:
@@ -199,10 +199,10 @@ def _target(outcome: Outcome, rows: Indices) -> _Series | None:
 
 
 def _alone(values: NDArray[Any], series: _Series, outcome: Outcome, rows: Indices) -> float:
-    """Return how much of the target a column predicts by itself: 0 is nothing, 1 all of it.
+    """Return how well a column alone predicts the target: from 0 to 1.
 
-    The column is cut into cells. What is most frequent, or the mean, in a cell in one half of the
-    rows is the prediction in the other half, so that many categories do not help by themselves.
+    The column is divided into cells. The most frequent class, or the mean, of a cell in one half of
+    the rows is the prediction for the other half, so that many categories are no advantage.
     """
     cells = series.codes + 1 if series.codes is not None else _cells(values)
     halves = np.arange(len(cells)) % 2 == 0
@@ -213,22 +213,22 @@ def _alone(values: NDArray[Any], series: _Series, outcome: Outcome, rows: Indice
 
 
 def _cells(values: Floats) -> Indices:
-    """Return the cell of each number, of about as many rows each; missing values are cell 0."""
-    known = ~np.isnan(values)
-    edges = np.unique(np.quantile(values[known], np.arange(1, CELLS) / CELLS, method="lower"))
+    """Return the cell of each number, with about equally many rows; missing values are cell 0."""
+    present = ~np.isnan(values)
+    edges = np.unique(np.quantile(values[present], np.arange(1, CELLS) / CELLS, method="lower"))
     cells = np.searchsorted(edges, values, side="left") + 1
-    return np.where(known, cells, 0).astype(np.intp)
+    return np.where(present, cells, 0).astype(np.intp)
 
 
 def _errors_saved(cells: Indices, index: Indices, n_classes: int, half: NDArray[np.bool_]) -> float:
-    """Return the share of the errors of the most frequent class that the cells avoid."""
+    """Return the share of the errors of the majority class that the cells avoid."""
     always = len(index) - int(np.bincount(index).max())
     if always == 0:
         return 0.0
     wrong = 0
     for learn in (half, ~half):
-        seen = cells[learn] * n_classes + index[learn]
-        table = np.bincount(seen, minlength=(cells.max() + 1) * n_classes).reshape(-1, n_classes)
+        joint = cells[learn] * n_classes + index[learn]
+        table = np.bincount(joint, minlength=(cells.max() + 1) * n_classes).reshape(-1, n_classes)
         table = np.where(
             table.any(axis=1, keepdims=True), table, np.bincount(index[learn], minlength=n_classes)
         )
@@ -237,12 +237,12 @@ def _errors_saved(cells: Indices, index: Indices, n_classes: int, half: NDArray[
 
 
 def _variance_explained(cells: Indices, y: Floats, half: NDArray[np.bool_]) -> float:
-    """Return R² of the means of the cells."""
+    """Return R² of predicting the mean of each cell."""
     total = float(((y - y.mean()) ** 2).sum())
-    left = 0.0
+    unexplained = 0.0
     for learn in (half, ~half):
         counts = np.bincount(cells[learn], minlength=cells.max() + 1)
         sums = np.bincount(cells[learn], y[learn], minlength=cells.max() + 1)
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), y[learn].mean())
-        left += float(((y[~learn] - means[cells[~learn]]) ** 2).sum())
-    return 1.0 - left / total if total > 0.0 and np.isfinite(left) else 0.0
+        cell_means = np.where(counts > 0, sums / np.maximum(counts, 1), y[learn].mean())
+        unexplained += float(((y[~learn] - cell_means[cells[~learn]]) ** 2).sum())
+    return 1.0 - unexplained / total if total > 0.0 and np.isfinite(unexplained) else 0.0

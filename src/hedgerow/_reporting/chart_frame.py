@@ -1,7 +1,7 @@
-"""What all charts of the page share: Vega-Lite by Altair, with the look of the page.
+"""The common parts of charts: Vega-Lite by Altair, in the style of the page.
 
-Colours are the page's CSS variables, so that a chart follows light, dark and print by itself. Names
-that a user chose are data or titles, never fields, so that any of them will do.
+Colours are CSS variables of the page, so that charts follow its light, dark and print themes. Names
+of users are data or titles, never fields, so that any name is safe.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hedgerow._result import imported
 HEIGHT = 260
 INK, SOFT, LINE, ACCENT = "var(--ink)", "var(--soft)", "var(--line)", "var(--c0)"
 SERIES = [f"var(--c{i})" for i in range(7)]
-# Pixels that a chart has, asked anew whenever its width changes.
+# Width of a chart in pixels, evaluated again whenever it changes.
 ROOM = "(0 * width + containerSize()[0])"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-DOTS = "dots"  # the data of a chart of many
+DOTS = "dots"  # name of the dataset of a scatter plot
 
 Points = list[dict[str, Any]]
 
@@ -25,17 +25,17 @@ Points = list[dict[str, Any]]
 def chart(
     place: str,
     title: str,
-    words: str,
-    drawn: Any,
+    description: str,
+    plot: Any,
     *,
     wide: bool = False,
     caption: bool = True,
     dots: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return a chart with its place in the page, its heading and a description for all readers.
+    """Return a chart with its place in the page, its heading and its description.
 
-    Without a caption, the description is for those who cannot see the chart. Thousands of dots are
-    passed beside the chart, because Altair copies what is in it again and again.
+    Without a caption, the description is only for screen readers. Thousands of dots are passed
+    separately, because Altair copies the data of a chart repeatedly.
     """
     alt = altair()
     width: Any = "container"
@@ -56,13 +56,13 @@ def chart(
             "titlePadding": 8,
             "labelFlush": False,
         },
-        # A tick for every 80 pixels: so labels of six digits stay apart.
+        # A tick every 80 pixels, so that labels of six digits do not overlap.
         "axisX": {
             "tickCount": {"expr": "max(2, ceil(width / 80))"},
             "titleLimit": {"expr": "width"},
         },
         "axisY": {"titleLimit": HEIGHT - 60},
-        # Names at the left leave more than half of the width to what they name.
+        # Names at the left take less than half of the width.
         "axisYBand": {"labelLimit": {"expr": f"0.42 * {ROOM}"}},
         "legend": {
             "labelColor": INK,
@@ -75,9 +75,9 @@ def chart(
         },
         "range": {"category": SERIES},
     }
-    spec = drawn.properties(
+    spec = plot.properties(
         width=width,
-        description=words,
+        description=description,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     ).to_dict(validate=False)
     if dots is not None:
@@ -86,7 +86,7 @@ def chart(
     return {
         "place": place,
         "title": title,
-        "words": words,
+        "description": description,
         "spec": spec,
         "wide": wide,
         "caption": caption,
@@ -94,7 +94,7 @@ def chart(
 
 
 def altair() -> Any:
-    """Return the module, which is only needed for reports."""
+    """Return the module `altair`, which is only needed for reports."""
     return imported("altair", "report()")
 
 
@@ -104,7 +104,7 @@ def data(points: list[dict[str, Any]]) -> Any:
 
 
 def histogram_chart(bars: list[dict[str, Any]], title: str, of: str = "rows") -> Any:
-    """Return a histogram of bars that were counted before."""
+    """Return a histogram of precomputed bars."""
     alt = altair()
     return (
         alt.Chart(data(bars))
@@ -131,7 +131,7 @@ def bars_chart(
     ends = [max(bar[value], bar.get("high", bar[value])) for bar in bars]
     low = min([0.0, *(bar.get("low", bar[value]) for bar in bars)])
     longest = max([*ends, 1e-12])
-    # The number of the longest bar takes some 60 pixels.
+    # The label of the longest bar takes about 60 pixels.
     end: Any = {"expr": f"{low!r} + {longest - low!r} * width / max(60, width - 64)"}
     decimals = max(0, decimals_of(bar[value] for bar in bars) - 1)
     form = ".1%" if percent else f",.{decimals}f"
@@ -140,10 +140,10 @@ def bars_chart(
         f"{value}:Q",
         title=title,
         scale=alt.Scale(domainMin=low, domainMax=end, nice=False),
-        # Shares stand beside their bars, and 110% would be no tick.
+        # Percentages are labels of the bars; a tick of 110% would make no sense.
         axis=alt.Axis(labels=False, ticks=False, grid=False) if percent else alt.Axis(format="~g"),
     )
-    drawn = base.mark_bar(color=ACCENT, cornerRadiusEnd=2, height={"band": 0.7}).encode(
+    plot = base.mark_bar(color=ACCENT, cornerRadiusEnd=2, height={"band": 0.7}).encode(
         x=x,
         y=names_axis(label),
         tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{value}:Q", title=title, format=form)],
@@ -153,12 +153,12 @@ def bars_chart(
     )
     if any("high" in bar for bar in bars):
         errors = base.mark_rule(color=INK, opacity=0.6, strokeWidth=1.5)
-        drawn = drawn + errors.encode(x="low:Q", x2="high:Q", y=names_axis(label))
-    return (drawn + numbers).properties(height=24 * len(bars))
+        plot = plot + errors.encode(x="low:Q", x2="high:Q", y=names_axis(label))
+    return (plot + numbers).properties(height=24 * len(bars))
 
 
 def color_of(points: list[dict[str, Any]], field: str, *, always: bool = False) -> Any:
-    """Return the colour of each series, with a legend of as many columns as have room."""
+    """Return the colour of each series, with as many legend columns as there is space for."""
     alt = altair()
     names = {str(point[field]) for point in points if field in point}
     if len(names) < 2 and not always:
@@ -170,7 +170,7 @@ def color_of(points: list[dict[str, Any]], field: str, *, always: bool = False) 
 
 
 def names_axis(field: str, *, grid: bool = False) -> Any:
-    """Return names along the side."""
+    """Return a y axis of names."""
     alt = altair()
     axis = alt.Axis(grid=grid, ticks=False, domain=False, labelPadding=6)
     return alt.Y(f"{field}:N", sort=None, title=None, axis=axis)

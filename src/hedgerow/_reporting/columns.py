@@ -44,8 +44,8 @@ class Column:
 
 
 def read_columns(model: Any, X: Any) -> list[Column]:
-    """Read a table in the model's order of columns; the model has predicted it before."""
-    features = getattr(model, "_features", None)  # a ranker's table may have a column of queries
+    """Read a table in the model's order of columns."""
+    features = getattr(model, "_features", None)  # without a ranker's column of queries
     source = open_table(X if features is None else features(X))
     learned = fitted_names(model)
     order = list(range(source.n_features))
@@ -57,25 +57,25 @@ def read_columns(model: Any, X: Any) -> list[Column]:
     return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
 
 
-def _column(name: str, found: NumericColumn | LabelColumn) -> Column:
-    if isinstance(found, LabelColumn):
-        labels = np.array([*map(str, found.labels), None], dtype=object)
-        return Column(name, labels[found.codes], "categorical", True)
-    dtype, values = found.values.dtype, found.values.astype(np.float64)
-    if found.missing is not None:
-        values[found.missing] = np.nan
+def _column(name: str, column: NumericColumn | LabelColumn) -> Column:
+    if isinstance(column, LabelColumn):
+        labels = np.array([*map(str, column.labels), None], dtype=object)
+        return Column(name, labels[column.codes], "categorical", True)
+    dtype, values = column.values.dtype, column.values.astype(np.float64)
+    if column.missing is not None:
+        values[column.missing] = np.nan
     kind = {"b": "boolean", "f": "numeric"}.get(dtype.kind, "integer")
     return Column(name, values, kind, False, is_float32=dtype == np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class RowIds:
-    """What the rows of a table are called.
+    """The names of the rows of a table.
 
     Attributes
     ----------
     labels : list of str, or None
-        The frame's index; None if rows are known by their position alone.
+        The index of the data frame; None if it only numbers the rows.
     name : str
         The index's name, or "row".
     """
@@ -89,7 +89,7 @@ class RowIds:
 
 
 def read_row_ids(X: Any) -> RowIds:
-    """Return the index of a pandas frame, unless it only counts the rows."""
+    """Return the index of a pandas data frame, unless it only numbers the rows."""
     index = getattr(X, "index", None)
     if index is None or callable(index) or not hasattr(X, "iloc"):
         return RowIds()

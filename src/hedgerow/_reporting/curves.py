@@ -28,15 +28,15 @@ from hedgerow._types import Floats
 
 Points = list[dict[str, Any]]
 
-MOST_POINTS = 200  # of a curve: beyond that, none is a pixel from the next
-MOST_DOTS = 1500  # of a cloud
+MOST_POINTS = 200  # of a curve: more would be less than a pixel apart
+MOST_DOTS = 1500  # of a scatter plot
 MOST_CLASSES = 6  # that are drawn
 MOST_CELLS = 20  # of a side of the confusion matrix
 BARS = 40  # of a histogram
 
 
 def curves_of(outcome: Outcome, seed: int, n_dots: int = MOST_DOTS) -> dict[str, Any]:
-    """Return the curves that suit an outcome, by name."""
+    """Return the curves of an outcome, by name."""
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome)
     if isinstance(outcome, NumberOutcome):
@@ -66,14 +66,14 @@ def _of_classes(outcome: ClassOutcome) -> dict[str, Any]:
         precision += _points(label, counts.tpr, counts.precision)
         if outcome.probabilities is not None:
             calibration += _calibration(label, positive, score)
-    found = {"roc": roc, "precision": precision, "calibration": calibration}
-    return curves | {name: points for name, points in found.items() if points}
+    by_name = {"roc": roc, "precision": precision, "calibration": calibration}
+    return curves | {name: points for name, points in by_name.items() if points}
 
 
 def _points(label: str, x: Floats, y: Floats) -> Points:
     """Return a line of at most `MOST_POINTS` points."""
-    kept = thinned(len(x), MOST_POINTS)
-    pairs = zip(x[kept].tolist(), y[kept].tolist(), strict=True)
+    selected = thinned(len(x), MOST_POINTS)
+    pairs = zip(x[selected].tolist(), y[selected].tolist(), strict=True)
     return [{"class": label, "x": x, "y": y, "i": i} for i, (x, y) in enumerate(pairs)]
 
 
@@ -112,7 +112,7 @@ def _of_numbers(outcome: NumberOutcome, seed: int, n_dots: int) -> dict[str, Any
 
 
 def _interval_coverage(outcome: NumberOutcome | QuantileOutcome) -> dict[str, Any]:
-    """Return how much calibrated intervals of several nominal coverages cover."""
+    """Return the observed coverage of calibrated intervals, by nominal coverage."""
     if outcome.intervals is None:
         return {}
     points = []
@@ -129,7 +129,7 @@ def _coverage(outcome: QuantileOutcome) -> Points:
 
 
 def _share(nominal: float, share: float, n_rows: int) -> dict[str, float]:
-    """Return a measured share beside the nominal one, with its interval."""
+    """Return an observed share with its nominal value and confidence interval."""
     low, high = wilson_interval(share, n_rows)
     return {"x": nominal, "y": share, "low": float(low), "high": float(high)}
 
@@ -150,8 +150,8 @@ def _of_survival(outcome: SurvivalOutcome) -> dict[str, Any]:
 
 def _survival(name: str, times: Floats, is_event: Any) -> Points:
     at, survival = kaplan_meier(times, is_event)
-    kept = thinned(len(at), MOST_POINTS)
-    x, y = np.append(0.0, at[kept]), np.append(1.0, survival[kept])
+    selected = thinned(len(at), MOST_POINTS)
+    x, y = np.append(0.0, at[selected]), np.append(1.0, survival[selected])
     return [
         {"class": name, "x": x, "y": y, "i": i}
         for i, (x, y) in enumerate(zip(x.tolist(), y.tolist(), strict=True))

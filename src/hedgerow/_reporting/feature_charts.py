@@ -15,36 +15,43 @@ from hedgerow._reporting.chart_frame import (
     names_axis,
 )
 
-PANEL, STRIP = 240, 40  # of partial dependence: a panel, and the distribution at its foot
+PANEL, STRIP = (
+    240,
+    40,
+)  # heights of a partial dependence panel, and of the distribution at its bottom
 
 
 def importance_charts(summary: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the importances: by permutation, and by gain."""
     charts = []
     for part, percent in (("shuffled", False), ("importances", True)):
-        found = summary[part]
-        if "absent" not in found:
-            drawn = bars_chart(found["bars"], "name", "value", found["what"], percent=percent)
-            words = f"The most important features by {found['what']}."
-            charts.append(chart(part, "", words, drawn, caption=False, wide=True))
+        importances = summary[part]
+        if "absent" not in importances:
+            plot = bars_chart(
+                importances["bars"], "name", "value", importances["what"], percent=percent
+            )
+            description = f"The most important features by {importances['what']}."
+            charts.append(chart(part, "", description, plot, caption=False, wide=True))
     return charts
 
 
 def shap_charts(shap: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the SHAP values of rows: a dot for each, or mean sizes by output."""
+    """Return the SHAP values of rows: a beeswarm, or mean absolute values by output."""
     if "absent" in shap:
         return []
     what = shap["what"]
     if "totals" in shap:
-        words = f"Mean absolute SHAP value of each feature, sum over {shap['n_outputs']} outputs."
-        drawn = bars_chart(shap["totals"], "name", "value", f"mean |SHAP value| ({what})")
-        return [chart("shap", "", words, drawn, caption=False, wide=True)]
+        description = (
+            f"Mean absolute SHAP value of each feature, sum over {shap['n_outputs']} outputs."
+        )
+        plot = bars_chart(shap["totals"], "name", "value", f"mean |SHAP value| ({what})")
+        return [chart("shap", "", description, plot, caption=False, wide=True)]
     if "bars" in shap:
-        words = f"Mean absolute SHAP value of each feature, by output; in {what}."
-        return [chart("shap", "", words, _stacked(shap), caption=False, wide=True)]
-    words = f"SHAP values of {shap['n_rows']} rows, by feature; in {what}."
-    drawn = _beeswarm(shap)
-    return [chart("shap", "", words, drawn, caption=False, wide=True, dots=shap["dots"])]
+        description = f"Mean absolute SHAP value of each feature, by output; in {what}."
+        return [chart("shap", "", description, _stacked(shap), caption=False, wide=True)]
+    description = f"SHAP values of {shap['n_rows']} rows, by feature; in {what}."
+    plot = _beeswarm(shap)
+    return [chart("shap", "", description, plot, caption=False, wide=True, dots=shap["dots"])]
 
 
 def _stacked(shap: dict[str, Any]) -> Any:
@@ -105,10 +112,7 @@ def effect_charts(effects: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def shared_domain(values: list[float]) -> dict[str, Any]:
-    """Return the domain that all panels have; about one number alone, which has no range, a tenth.
-
-    A margin keeps curves off the edges.
-    """
+    """Return the common domain of all panels, with a margin; a constant gets ±10%."""
     low, high = min(values), max(values)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         room = 0.1 * abs(low) or 1.0
@@ -141,20 +145,20 @@ def _effect(effect: dict[str, Any], what: str, shared: dict[str, Any]) -> Any:
             title=None,
             axis=alt.Axis(labelAngle=-40, labelLimit=150, grid=False, labelOverlap=False),
         )
-        drawn = base.mark_circle(size=70, opacity=1)
+        plot = base.mark_circle(size=70, opacity=1)
         below = _counts(effect["bars"], x)
     else:
-        axis = alt.Axis(tickMinStep=1) if _is_whole(effect["points"]) else alt.Axis()
+        axis = alt.Axis(tickMinStep=1) if _are_integers(effect["points"]) else alt.Axis()
         ends = [min(p["x"] for p in effect["points"]), max(p["x"] for p in effect["points"])]
         scale = alt.Scale(zero=False, nice=False, domain=ends) if ends[0] < ends[1] else alt.Scale()
         x = alt.X("x:Q", title=None, scale=scale, axis=axis)
-        drawn = base.mark_line(strokeWidth=2)
+        plot = base.mark_line(strokeWidth=2)
         below = _strip(effect["bars"], scale, ends)
-    lines = drawn.encode(x=x, y=y, color=color, tooltip=tip)
+    lines = plot.encode(x=x, y=y, color=color, tooltip=tip)
     return (below + lines).resolve_scale(y="independent").properties(height=PANEL)
 
 
-def _is_whole(points: list[dict[str, Any]]) -> bool:
+def _are_integers(points: list[dict[str, Any]]) -> bool:
     return all(point["x"] == round(point["x"]) for point in points)
 
 
@@ -164,7 +168,7 @@ def _rows_scale(bars: list[dict[str, Any]]) -> Any:
 
 
 def _strip(bars: list[dict[str, Any]], scale: Any, ends: list[float]) -> Any:
-    """Return a small histogram at the foot of a panel."""
+    """Return a small histogram at the bottom of a panel."""
     alt = altair()
     inside = [
         bar | {"low": max(bar["low"], ends[0]), "high": min(bar["high"], ends[1])}
@@ -188,7 +192,7 @@ def _strip(bars: list[dict[str, Any]], scale: Any, ends: list[float]) -> Any:
 
 
 def _counts(bars: list[dict[str, Any]], x: Any) -> Any:
-    """Return the rows of each category at the foot of a panel."""
+    """Return the rows of each category at the bottom of a panel."""
     alt = altair()
     return (
         alt.Chart(data(bars))

@@ -1,4 +1,4 @@
-"""Which features matter, and how the prediction depends on each of the most important ones."""
+"""Feature importances, and partial dependence on the most important features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow import explain
 from hedgerow._data.names import fitted_names
 from hedgerow._reporting.columns import Column
 from hedgerow._reporting.curves import histogram_bars
-from hedgerow._reporting.forest_payload import score_words
+from hedgerow._reporting.forest_payload import score_label
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -26,7 +26,7 @@ from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 20
 MOST_EFFECTS = 6
-MOST_ROWS = 2000  # that means are taken over: their error is then a 45th of what rows differ by
+MOST_ROWS = 2000  # for means: their standard error is then 1/45 of the standard deviation of rows
 EFFECT_POINTS = 40
 EFFECT_BARS = 30
 MOST_CATEGORIES = 12  # of a column, that are drawn
@@ -36,7 +36,7 @@ MOST_SHUFFLED = 100  # columns; each is predicted anew N_SHUFFLES times
 
 
 def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
-    """Return a number for each column, by the model's own account; the largest first."""
+    """Return the importances of the model itself, the largest first."""
     try:
         importances = np.asarray(model.feature_importances_, np.float64)
     except (AttributeError, HedgerowError):
@@ -63,13 +63,13 @@ def _ordered(
 def shuffled_summary(
     model: Any, X: Any, y: Any, columns: Sequence[Column], outcomes: Sequence[Outcome]
 ) -> dict[str, Any]:
-    """Return how much worse the model does on the rows if a column is shuffled."""
+    """Return the permutation importance of each column."""
     if isinstance(outcomes[0], RankingOutcome):
-        return {"absent": "a ranking is judged query by query, not row by row."}
+        return {"absent": "rankings are evaluated by query, not by row."}
     if not hasattr(model, "score"):
         return {"absent": f"{type(model).__name__} has no score to compare."}
     if outcomes[0].n_rows < 2:
-        return {"absent": "it takes at least two rows."}
+        return {"absent": "it needs at least two rows."}
     if len(columns) > MOST_SHUFFLED:
         return {"absent": f"it would take too long for {len(columns):,} features."}
     first = outcomes[0]
@@ -78,21 +78,21 @@ def shuffled_summary(
     )
     rows = _some_rows(outcomes[0].n_rows)
     try:
-        found = explain.permutation_importance(
+        result = explain.permutation_importance(
             *(model, take_rows(X, rows), take_rows(y, rows)),
             scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
         )
     except HedgerowError as error:
         return {"absent": str(error)}
-    change = "decrease" if found.higher_is_better else "increase"
+    change = "decrease" if result.higher_is_better else "increase"
     metric = "log loss" if by_probability else _score_name(first)
-    summary = _ordered(found.mean, columns, found.std)
+    summary = _ordered(result.mean, columns, result.std)
     return {"what": f"{change} in {metric}", "n_rows": len(rows), **summary}
 
 
 def _score_name(outcome: Outcome) -> str:
-    """Say what a model's own score is."""
+    """Return the name of the model's score."""
     if isinstance(outcome, ClassOutcome):
         return "accuracy"
     if isinstance(outcome, NumberOutcome):
@@ -101,7 +101,7 @@ def _score_name(outcome: Outcome) -> str:
 
 
 def _some_rows(n_rows: int) -> NDArray[np.intp]:
-    """Return all rows, or as many as means need."""
+    """Return all rows, or a sample that is large enough for means."""
     if n_rows <= MOST_ROWS:
         return np.arange(n_rows)
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:MOST_ROWS])
@@ -115,50 +115,50 @@ def effect_summary(
     order: Sequence[int],
     target_name: str,
 ) -> dict[str, Any]:
-    """Return the partial dependence on the most important columns, and how their values lie."""
+    """Return the partial dependence on the most important columns, with their distributions."""
     rows, places = _some_rows(outcomes[0].n_rows), order[:MOST_EFFECTS]
     learned = fitted_names(model)
-    # A number means a name where names are integers, else a place.
-    wanted = [
+    # An integer is a name if names are integers, else an index.
+    names_or_indices = [
         j if learned is None or not isinstance(learned[j], int) else learned[j] for j in places
     ]
     try:
-        found = explain.partial_dependence(
-            model, take_rows(X, rows), wanted, grid_resolution=EFFECT_POINTS
+        result = explain.partial_dependence(
+            model, take_rows(X, rows), names_or_indices, grid_resolution=EFFECT_POINTS
         )
     except HedgerowError as error:
         return {"absent": str(error)}
-    names = [renamed(name, outcomes) for name in found[0].output_names]
+    names = [renamed(name, outcomes) for name in result[0].output_names]
     return {
-        "what": score_words(found[0].unit, found[0].output_names, target_name),
+        "what": score_label(result[0].unit, result[0].output_names, target_name),
         "n_rows": len(rows),
         "n_outputs": len(names),
         "n_drawn": min(len(names), MOST_OUTPUTS),
         "curves": [
             _effect(one, names[:MOST_OUTPUTS], table[j])
-            for one, j in zip(found, places, strict=True)
+            for one, j in zip(result, places, strict=True)
         ],
     }
 
 
 def renamed(name: str, outcomes: Sequence[Outcome]) -> str:
-    """Return a score's name with that of its target in place of y0 and so on."""
+    """Return an output name with the name of its target in place of y0 and so on."""
     target, equals, label = name.partition("=")
     numbered = {f"y{k}": outcome.name for k, outcome in enumerate(outcomes) if outcome.name}
     return numbered[target] + equals + label if target in numbered else name
 
 
-def _effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
-    if found.is_categorical[0]:
-        return _category_effect(found, names, column)
-    grid = np.asarray(found.grid[0], np.float64)
-    known = np.flatnonzero(~np.isnan(grid))  # a missing value has no place on an axis of numbers
-    points = _points(found, known, grid[known].tolist(), names)
+def _effect(result: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
+    if result.is_categorical[0]:
+        return _category_effect(result, names, column)
+    grid = np.asarray(result.grid[0], np.float64)
+    present = np.flatnonzero(~np.isnan(grid))  # missing values have no position on a numeric axis
+    points = _points(result, present, grid[present].tolist(), names)
     inside = column.values[
-        (column.values >= grid[known].min()) & (column.values <= grid[known].max())
+        (column.values >= grid[present].min()) & (column.values <= grid[present].max())
     ]
     return {
-        "name": found.features[0],
+        "name": result.features[0],
         "is_category": False,
         "points": points,
         "bars": histogram_bars(inside, EFFECT_BARS),
@@ -167,35 +167,35 @@ def _effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
 
 
 def _points(
-    found: Any, places: Any, x: Sequence[Any], names: Sequence[str]
+    result: Any, places: Any, x: Sequence[Any], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     return [
-        {"x": at, "y": float(found.average[place, k]), "output": name}
+        {"x": at, "y": float(result.average[place, k]), "output": name}
         for place, at in zip(places, x, strict=True)
         for k, name in enumerate(names)
     ]
 
 
-def _category_effect(found: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
-    """Return the effects of the most frequent categories, the lowest first, and their rows."""
-    labels = ["missing" if v is None or v != v else _label(v) for v in found.grid[0].tolist()]
+def _category_effect(result: Any, names: Sequence[str], column: Column) -> dict[str, Any]:
+    """Return the effects of the most frequent categories, the lowest first, and their counts."""
+    labels = ["missing" if v is None or v != v else _label(v) for v in result.grid[0].tolist()]
     values = ["missing" if v is None or v != v else _label(v) for v in column.values.tolist()]
     counts = dict.fromkeys(labels, 0)
     for value in values:
         if value in counts:
             counts[value] += 1
     frequent = sorted(range(len(labels)), key=lambda i: -counts[labels[i]])[:MOST_CATEGORIES]
-    shown = sorted(frequent, key=lambda i: float(found.average[i, 0]))
+    selected = sorted(frequent, key=lambda i: float(result.average[i, 0]))
     return {
-        "name": found.features[0],
+        "name": result.features[0],
         "is_category": True,
-        "points": _points(found, shown, [labels[i] for i in shown], names),
-        "bars": [{"x": labels[i], "rows": counts[labels[i]]} for i in shown],
-        "n_left_out": len(labels) - len(shown),
+        "points": _points(result, selected, [labels[i] for i in selected], names),
+        "bars": [{"x": labels[i], "rows": counts[labels[i]]} for i in selected],
+        "n_left_out": len(labels) - len(selected),
     }
 
 
 def _label(value: Any) -> str:
-    """Return a category as text; a whole number without its point."""
-    is_whole = isinstance(value, float) and value == int(value)
-    return str(int(value)) if is_whole else str(value)
+    """Return a category as text; integers without a decimal point."""
+    is_integer = isinstance(value, float) and value == int(value)
+    return str(int(value)) if is_integer else str(value)

@@ -1,8 +1,8 @@
-"""A model's trees as JSON: what the page needs to show them and to predict as the model does.
+"""A model's trees as JSON: what the page needs to show them and to predict exactly as the model.
 
-The arrays are those of `Ensemble`, packed: what inner nodes hold and what leaves hold are arrays of
-their own, thresholds are numbers of distinct ones, and each array is the base64 of its bytes.
-page/what_if.js reads this, and follows it to the last bit of a prediction.
+The arrays are those of `Ensemble`, packed: inner nodes and leaves have separate arrays, thresholds
+are indices into the distinct ones, and each array is the base64 of its bytes. page/what_if.js reads
+them and computes predictions to the last bit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._boosting.fit.calibration import Calibration
-from hedgerow._boosting.model import BoostedModel
+from hedgerow._boosting.model import BoostedModel, Calibration
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.schema import TableSchema
@@ -30,39 +29,39 @@ from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.structure import Ensemble
 from hedgerow.explain._shap import node_shares
 
-MOST_LETTERS = 3_000_000  # of base64 that trees take in a page, which stays below 5 MB
-MOST_OPTIONS = 300  # of a column of categories, to choose from
-# Shorter words for what scores of several classes are.
+MOST_LETTERS = 3_000_000  # of base64 for trees in a page below 5 MB
+MOST_OPTIONS = 300  # of a categorical column, to choose from
+# Shorter names for the scores of several classes.
 UNITS = {"log of the probability, up to a constant": "log-probability score"}
-MOST_NAMED = 2000  # categories of a column, for its tests to name some
+MOST_CATEGORY_NAMES = 2000  # of a column, above which its splits do not list categories
 
 
-class NotShownError(Exception):
-    """Why a section of the report is left out, in words for its reader."""
+class OmittedError(Exception):
+    """A section of the report is omitted; the message is the reason for the reader."""
 
 
 @dataclass(frozen=True, eq=False)
-class ShownTrees:
-    """Trees as the page shows them.
+class PageTrees:
+    """The trees of the page.
 
     Attributes
     ----------
     ensemble : Ensemble
-        The first of the model's trees, or all.
+        The first trees of the model, or all.
     n_trees : int
-        How many the model has.
+        Number of trees of the model.
     feature_names : list of str
-        What trees test.
+        Names of the features.
     sources : array of int
-        The column of the table that each of these comes from.
+        The column of the table that each feature comes from.
     schema : TableSchema
         The columns of the table.
     category_bins : list
-        Of each categorical feature, the bin of each category.
+        For each categorical feature, the bin of each category.
     encoded : tuple of EncodedColumn
-        Categorical columns that are numbers to the trees.
+        Categorical columns that are encoded by target statistics.
     unit : str
-        What the values of leaves are.
+        Unit of the leaf values.
     output_names : tuple of str
         A name for each score that the trees add up to.
     is_mean : bool
@@ -81,13 +80,13 @@ class ShownTrees:
     is_mean: bool = False
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether these are all of the model's trees."""
         return self.ensemble.n_trees == self.n_trees
 
 
-def shown_trees(model: Any) -> ShownTrees:
-    """Return a model's trees, as many as fit into a page."""
+def page_trees(model: Any) -> PageTrees:
+    """Return the trees of a model, as many as fit into a page."""
     fitted = internals(model).model()
     if isinstance(fitted, BoostedModel):
         return _boosted(model, fitted)
@@ -97,48 +96,48 @@ def shown_trees(model: Any) -> ShownTrees:
         return _plain(fitted.ensemble, fitted)
     if isinstance(fitted, ForestModel):
         return _forest(fitted)
-    raise NotShownError(f"{type(model).__name__} has no trees that the page could show.")
+    raise OmittedError(f"{type(model).__name__} has no trees that the page could show.")
 
 
-def _boosted(model: Any, fitted: BoostedModel) -> ShownTrees:
+def _boosted(model: Any, fitted: BoostedModel) -> PageTrees:
     names = list(column_names(fitted.schema))
     statistics = fitted.statistics
     names = [names[j] for j in statistics.sources]
     for j in range(len(names)):
         if statistics.sources[j] in statistics.features:
             names[j] = f"mean target of {names[j]}"
-    shown = _fitting(fitted.ensemble)
-    return ShownTrees(
-        *(shown, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
+    trees = _fitting(fitted.ensemble)
+    return PageTrees(
+        *(trees, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
         *(fitted.schema, fitted.category_bins, statistics.columns),
         unit=internals(model).unit(fitted),
         output_names=tuple(internals(model).output_names(fitted)),
     )
 
 
-def _plain(ensemble: Ensemble, fitted: Any) -> ShownTrees:
+def _plain(ensemble: Ensemble, fitted: Any) -> PageTrees:
     names = list(column_names(fitted.schema))
-    shown = _fitting(ensemble)
+    trees = _fitting(ensemble)
     sources = np.arange(len(names), dtype=np.int64)
-    return ShownTrees(shown, ensemble.n_trees, names, sources, fitted.schema, fitted.category_bins)
+    return PageTrees(trees, ensemble.n_trees, names, sources, fitted.schema, fitted.category_bins)
 
 
 def _of_leaves(outputs: Outputs) -> dict[str, Any]:
     return {"unit": leaf_unit(outputs), "output_names": leaf_names(outputs), "is_mean": True}
 
 
-def _forest(fitted: ForestModel) -> ShownTrees:
+def _forest(fitted: ForestModel) -> PageTrees:
     if fitted.combinations is not None:
-        raise NotShownError("its trees test sums of columns (feature_combinations).")
+        raise OmittedError("its trees split on sums of columns (feature_combinations).")
     forest = fitted.forest
     n_fitting = _at_most(forest.tree_offset, forest.value.shape[1])
-    trees = [forest.tree(index) for index in range(n_fitting)]
-    base = np.zeros(trees[0].value.shape[1])
+    first = [forest.tree(index) for index in range(n_fitting)]
+    base = np.zeros(first[0].value.shape[1])
     ensemble = Ensemble.from_trees(
-        trees, np.zeros(n_fitting, np.int32), base, fitted.schema.n_features
+        first, np.zeros(n_fitting, np.int32), base, fitted.schema.n_features
     )
-    shown = replace(_plain(ensemble, fitted), **_of_leaves(fitted.outputs))
-    return replace(shown, n_trees=forest.n_trees)
+    trees = replace(_plain(ensemble, fitted), **_of_leaves(fitted.outputs))
+    return replace(trees, n_trees=forest.n_trees)
 
 
 def _fitting(ensemble: Ensemble) -> Ensemble:
@@ -151,12 +150,12 @@ def _fitting(ensemble: Ensemble) -> Ensemble:
         if n_letters <= MOST_LETTERS:
             return ensemble
         if ensemble.n_trees == 1:
-            raise NotShownError("even one of its trees is too large to travel in a page of 5 MB.")
+            raise OmittedError("even one of its trees is too large for a page of 5 MB.")
         n_fitting = max(1, int(0.97 * ensemble.n_trees * MOST_LETTERS / n_letters))
 
 
 def _at_most(tree_offset: NDArray[np.int64], width: int) -> int:
-    """Return a number of trees beyond which they do not fit: what nodes take at the least."""
+    """Return an upper bound on the number of trees that fit, by the minimum size of nodes."""
     letters_so_far = tree_offset[1:] * (4 / 3 * (11.0 + 4.0 * width))
     return max(1, int(np.searchsorted(letters_so_far, MOST_LETTERS)))
 
@@ -167,27 +166,27 @@ def _n_letters(arrays: dict[str, Any]) -> int:
     return sum(_n_letters(array) for array in arrays.values() if isinstance(array, dict))
 
 
-def trees_payload(shown: ShownTrees, target_name: str = "the target") -> dict[str, Any]:
+def trees_payload(trees: PageTrees, target_name: str = "the target") -> dict[str, Any]:
     """Return the trees as JSON types."""
-    e = shown.ensemble
+    e = trees.ensemble
     return {
-        "n_trees": shown.n_trees,
+        "n_trees": trees.n_trees,
         "n_features": e.n_features,
         "width": e.value.shape[1],
-        "feature_names": shown.feature_names,
-        "sources": shown.sources.tolist(),
-        "categories": _categories(shown),
-        "is_mean": shown.is_mean,
-        "unit": score_words(shown.unit, shown.output_names, target_name),
-        # Which of several scores a tree adds to; of leaves that hold all of them, none.
-        "output_names": list(shown.output_names) if e.value.shape[1] < e.n_outputs else [],
+        "feature_names": trees.feature_names,
+        "sources": trees.sources.tolist(),
+        "categories": _categories(trees),
+        "is_mean": trees.is_mean,
+        "unit": score_label(trees.unit, trees.output_names, target_name),
+        # The output that a tree adds to; empty if leaves have all outputs.
+        "output_names": list(trees.output_names) if e.value.shape[1] < e.n_outputs else [],
         "base": e.base_score.tolist(),
         **_arrays(e),
     }
 
 
-def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str:
-    """Say what a score is: the target, or a probability, or log-odds of a class."""
+def score_label(unit: str, output_names: Sequence[str], target_name: str) -> str:
+    """Return a description of a score: the target, or the probability or log-odds of a class."""
     unit = UNITS.get(unit, unit)
     if "the target" in unit:
         return unit.replace("the target", target_name)
@@ -196,16 +195,16 @@ def score_words(unit: str, output_names: Sequence[str], target_name: str) -> str
     return f"{unit} of {brief(output_names[0])}"
 
 
-def _categories(shown: ShownTrees) -> dict[str, Any]:
-    """Return the labels of columns that trees test by their categories, and the bin of each."""
-    encoded = {column.feature for column in shown.encoded}
+def _categories(trees: PageTrees) -> dict[str, Any]:
+    """Return the categories of columns with categorical splits, and the bin of each."""
+    encoded = {column.feature for column in trees.encoded}
     return {
         str(j): {
             "labels": [str(label) for label in categories.values],
-            "bins": [int(one) for one in shown.category_bins[j]],
+            "bins": [int(one) for one in trees.category_bins[j]],
         }
-        for j, categories in shown.schema.categories.items()
-        if j not in encoded and len(categories.values) <= MOST_NAMED
+        for j, categories in trees.schema.categories.items()
+        if j not in encoded and len(categories.values) <= MOST_CATEGORY_NAMES
     }
 
 
@@ -229,7 +228,7 @@ def _arrays(e: Ensemble) -> dict[str, Any]:
         "n_sets": len(sets),
         "sets": packed(_in_use(sets), "u4"),
         "value": packed(e.value[~inner], "f8"),
-        "gain": packed(e.gain[inner], "f4"),  # only shown, so that float32 will do
+        "gain": packed(e.gain[inner], "f4"),  # only displayed, so that float32 is enough
         "count": packed(e.count, "u4"),
         **_shares(e, inner),
     }
@@ -239,7 +238,7 @@ def _arrays(e: Ensemble) -> dict[str, Any]:
 def _shares(e: Ensemble, inner: NDArray[np.bool_]) -> dict[str, Any]:
     """Return the share of each inner node's training rows that go left, for Shapley values.
 
-    Where rows count alike, it is a ratio of the counts, which the page has.
+    If rows have equal weights, it is a ratio of the counts, which the page has.
     """
     first = np.repeat(e.tree_offset[:-1], np.diff(e.tree_offset))[inner]
     left, right = first + e.left[inner], first + e.right[inner]
@@ -251,9 +250,9 @@ def _shares(e: Ensemble, inner: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _in_use(sets: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return sets of categories, transposed, without the words in which none has a member."""
-    n_words = int(np.flatnonzero(sets.any(axis=0)).max(initial=-1)) + 1
-    return sets.T[:n_words]
+    """Return sets of categories, transposed, without trailing words that are 0 in all sets."""
+    n_used = int(np.flatnonzero(sets.any(axis=0)).max(initial=-1)) + 1
+    return sets.T[:n_used]
 
 
 def _slopes(e: Ensemble) -> dict[str, Any]:
@@ -280,7 +279,7 @@ def packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
 
 
 def rule_payload(model: Any) -> dict[str, Any]:
-    """Return how sums over trees become what `predict_proba` or `predict` returns."""
+    """Return how sums over trees become the result of `predict_proba` or `predict`."""
     fitted = internals(model).model()
     if isinstance(model, GradientBoosting):
         return _boosted_rule(fitted)
@@ -288,11 +287,11 @@ def rule_payload(model: Any) -> dict[str, Any]:
         return _shares_rule(fitted.outputs, 1)
     if isinstance(fitted, ForestModel):
         if getattr(model, "voting", "soft") == "hard":
-            raise NotShownError("its trees vote for one class each, which the page does not do.")
+            raise OmittedError("hard voting is not supported by the page.")
         return _shares_rule(fitted.outputs, fitted.forest.n_trees)
-    raise NotShownError(
-        f"the page can add up trees of gradient boosting, forests and single trees, not the votes "
-        f"of {type(model).__name__}."
+    raise OmittedError(
+        f"the page supports gradient boosting, forests and single trees, but not "
+        f"{type(model).__name__}."
     )
 
 
@@ -307,11 +306,11 @@ def _boosted_rule(fitted: BoostedModel) -> dict[str, Any]:
     return rule
 
 
-def _calibration(found: Calibration) -> dict[str, Any]:
+def _calibration(calibration: Calibration) -> dict[str, Any]:
     arrays = {
-        name: getattr(found, name).tolist() for name in ("slope", "offset", "x", "y", "start")
+        name: getattr(calibration, name).tolist() for name in ("slope", "offset", "x", "y", "start")
     }
-    return {"method": found.method, **arrays}
+    return {"method": calibration.method, **arrays}
 
 
 def _shares_rule(outputs: Outputs, n_trees: int) -> dict[str, Any]:

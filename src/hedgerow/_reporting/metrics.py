@@ -1,7 +1,7 @@
-"""How good predictions are: metrics of each outcome, with intervals by the bootstrap.
+"""The metrics of each outcome, with bootstrap confidence intervals.
 
-A metric is a function of row weights. The bootstrap draws rows with replacement, which is to say,
-weighs each by how often it is drawn; so one function serves both, and nothing is sorted twice.
+A metric is a function of row weights. A bootstrap sample is a set of integer weights, so that one
+function serves both, and nothing is sorted twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hedgerow._reporting.outcomes import (
 from hedgerow._reporting.wording import brief
 from hedgerow._types import Floats
 
-COVERAGE = 0.95  # of the intervals
+COVERAGE = 0.95  # of the confidence intervals
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Measure:
     ----------
     name : str
     meaning : str
-        One line for a reader who does not know it.
+        One line for readers who do not know the metric.
     higher_is_better : bool or None
-        None of a coverage, which should be as promised.
+        None for a coverage, which should equal its nominal value.
     of : function of row weights
-        Returns the metric, NaN where it is not defined.
+        Returns the metric, NaN if it is undefined.
     unit_is_query : bool
-        Whether weights are those of queries, not of rows.
+        Whether weights are of queries, not of rows.
     """
 
     name: str
@@ -58,26 +58,26 @@ class Measure:
 def measured(
     outcome: Outcome, weights: Floats | None, n_bootstrap: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Return the metrics of an outcome: name, value, ends of the interval, meaning."""
+    """Return the metrics of an outcome: name, value, confidence interval and meaning."""
     measures = measures_of(outcome)
     n_units = _n_queries(outcome) if measures[0].unit_is_query else outcome.n_rows
-    given = np.ones(n_units) if weights is None or measures[0].unit_is_query else weights
-    drawn = _bootstrap(measures, given, n_bootstrap, seed)
+    w = np.ones(n_units) if weights is None or measures[0].unit_is_query else weights
+    samples = _bootstrap(measures, w, n_bootstrap, seed)
     return [
         {
             "name": measure.name,
-            "value": measure.of(given),
+            "value": measure.of(w),
             "low": low,
             "high": high,
             "higher_is_better": measure.higher_is_better,
             "meaning": measure.meaning,
         }
-        for measure, (low, high) in zip(measures, _intervals(drawn), strict=True)
+        for measure, (low, high) in zip(measures, _intervals(samples), strict=True)
     ]
 
 
 def _bootstrap(measures: Sequence[Measure], weights: Floats, n_bootstrap: int, seed: int) -> Floats:
-    """Return each metric of each draw, (n_bootstrap, n_measures)."""
+    """Return each metric of each bootstrap sample, (n_bootstrap, n_measures)."""
     draw, n = np.random.RandomState(seed), len(weights)
     values = np.empty((n_bootstrap, len(measures)))
     for b in range(n_bootstrap):
@@ -87,7 +87,7 @@ def _bootstrap(measures: Sequence[Measure], weights: Floats, n_bootstrap: int, s
 
 
 def _intervals(values: Floats) -> list[tuple[float, float]]:
-    """Return the percentiles that lie about the middle; NaN where a draw was not defined."""
+    """Return the percentile intervals; NaN if the metric is undefined in a sample."""
     if len(values) == 0:
         return [(float("nan"), float("nan"))] * values.shape[1]
     outside = 0.5 * (1.0 - COVERAGE)
@@ -96,7 +96,7 @@ def _intervals(values: Floats) -> list[tuple[float, float]]:
 
 
 def measures_of(outcome: Outcome) -> list[Measure]:
-    """Return the metrics that suit an outcome, the one to look at first."""
+    """Return the metrics of an outcome, the most important first."""
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome)
     if isinstance(outcome, NumberOutcome):
@@ -119,7 +119,7 @@ def _of_classes(outcome: ClassOutcome) -> list[Measure]:
 
 
 def _of_scores(outcome: ClassOutcome) -> list[Measure]:
-    """Return the metrics of how scores order the rows."""
+    """Return the ranking metrics of the scores."""
     scored = [k for k in outcome.scored_classes if outcome.score_of(k) is not None]
     if not scored:
         return []
@@ -176,40 +176,40 @@ def confusion(outcome: ClassOutcome, weights: Floats) -> Floats:
 
 
 def by_class(outcome: ClassOutcome, weights: Floats | None) -> list[dict[str, Any]]:
-    """Return precision, recall and F1 of each class, and how many rows have it."""
-    given = np.ones(outcome.n_rows) if weights is None else weights
-    table = confusion(outcome, given)
-    right, true, said = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    """Return precision, recall, F1 and the number of rows of each class."""
+    w = np.ones(outcome.n_rows) if weights is None else weights
+    table = confusion(outcome, w)
+    right, true, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     return [
         {
             "class": label,
             "rows": int(np.count_nonzero(outcome.index == k)),
-            "precision": _part(right[k], said[k]),
+            "precision": _part(right[k], predicted[k]),
             "recall": _part(right[k], true[k]),
-            "f1": _part(2.0 * right[k], true[k] + said[k]),
+            "f1": _part(2.0 * right[k], true[k] + predicted[k]),
         }
         for k, label in enumerate(outcome.classes)
     ]
 
 
-def _part(part: float, whole: float) -> float:
-    return float(part / whole) if whole > 0.0 else float("nan")
+def _part(part: float, total: float) -> float:
+    return float(part / total) if total > 0.0 else float("nan")
 
 
 def _mean_over(
     metric: type[_Auc], outcome: ClassOutcome, scored: Sequence[int]
 ) -> Callable[[Floats], float]:
-    """Return the mean of a metric over the classes whose scores are judged."""
-    each = []
+    """Return the mean of a metric over classes."""
+    metrics = []
     for k in scored:
         score = outcome.score_of(k)
         assert score is not None
-        each.append(metric(outcome.index == k, score))
-    return lambda weights: float(np.mean([one(weights) for one in each]))
+        metrics.append(metric(outcome.index == k, score))
+    return lambda weights: float(np.mean([one(weights) for one in metrics]))
 
 
 class _Auc:
-    """The area under the ROC curve of rows that are sorted once, as a function of their weights."""
+    """The area under the ROC curve as a function of row weights; rows are sorted once."""
 
     def __init__(self, positive: Any, score: Floats) -> None:
         self._order = np.argsort(score, kind="stable")
@@ -235,11 +235,11 @@ class _AveragePrecision(_Auc):
 
     def __call__(self, weights: Floats) -> float:
         up, down = self._by_score(weights)
-        found, taken = np.cumsum(up[::-1]), np.cumsum((up + down)[::-1])
-        if not found[-1] > 0.0:
+        hits, flagged = np.cumsum(up[::-1]), np.cumsum((up + down)[::-1])
+        if not hits[-1] > 0.0:
             return float("nan")
-        precision = found / np.where(taken > 0.0, taken, 1.0)
-        return float((up[::-1] * precision).sum() / found[-1])
+        precision = hits / np.where(flagged > 0.0, flagged, 1.0)
+        return float((up[::-1] * precision).sum() / hits[-1])
 
 
 def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
@@ -263,21 +263,21 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
 
 
 def _of_intervals(outcome: NumberOutcome | QuantileOutcome) -> list[Measure]:
-    """Return what calibrated intervals are judged by."""
-    found = outcome.intervals
-    if found is None:
+    """Return the metrics of calibrated intervals."""
+    intervals = outcome.intervals
+    if intervals is None:
         return []
-    nominal = f"{100 * found.coverage:.3g}%"
+    nominal = f"{100 * intervals.coverage:.3g}%"
     return [
         Measure(
             f"coverage of the {nominal} intervals",
             f"share of true values inside the calibrated interval; should be {nominal}",
-            *(None, _mean_of(is_within(outcome.y, found.ends).astype(np.float64))),
+            *(None, _mean_of(is_within(outcome.y, intervals.ends).astype(np.float64))),
         ),
         Measure(
             f"mean width of the {nominal} intervals",
             "in units of the target, at the coverage above",
-            *(False, _mean_of(found.ends[:, 1] - found.ends[:, 0])),
+            *(False, _mean_of(intervals.ends[:, 1] - intervals.ends[:, 0])),
         ),
     ]
 
@@ -288,8 +288,8 @@ def _explained(outcome: NumberOutcome) -> Callable[[Floats], float]:
             return float("nan")
         centred = outcome.y - np.average(outcome.y, weights=weights)
         spread = (weights * centred**2).sum()
-        left = (weights * (outcome.y - outcome.predicted) ** 2).sum()
-        return float(1.0 - left / spread) if spread > 0.0 else float("nan")
+        residual = (weights * (outcome.y - outcome.predicted) ** 2).sum()
+        return float(1.0 - residual / spread) if spread > 0.0 else float("nan")
 
     return r2
 
@@ -337,7 +337,7 @@ def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
     return [
         Measure(
             *(name, f"{gain} of {part}, mean over queries; 1 is a perfect order", True),
-            _mean_of_known(ndcg_by_query(outcome, k)),
+            _mean_of_defined(ndcg_by_query(outcome, k)),
             unit_is_query=True,
         )
         for name, k, part in (
@@ -348,11 +348,11 @@ def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
     ]
 
 
-def _mean_of_known(values: Floats) -> Callable[[Floats], float]:
-    known = ~np.isnan(values)
+def _mean_of_defined(values: Floats) -> Callable[[Floats], float]:
+    defined = ~np.isnan(values)
 
     def mean(weights: Floats) -> float:
-        return _part((weights[known] * values[known]).sum(), weights[known].sum())
+        return _part((weights[defined] * values[defined]).sum(), weights[defined].sum())
 
     return mean
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow import explain
 from hedgerow._reporting.columns import Column, RowIds
-from hedgerow._reporting.forest_payload import score_words
+from hedgerow._reporting.forest_payload import score_label
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -41,7 +41,7 @@ class MistakeKind:
     rows : list of int
         The worst first.
     n_rows : int
-        How many there are.
+        Number of all such rows.
     """
 
     title: str
@@ -50,14 +50,14 @@ class MistakeKind:
     n_rows: int
 
 
-def kinds_of_mistakes(outcome: Outcome, n_rows: int) -> list[MistakeKind]:
+def mistake_kinds(outcome: Outcome, n_rows: int) -> list[MistakeKind]:
     """Return the kinds of mistakes, with some rows of each.
 
     Parameters
     ----------
     outcome : Outcome
     n_rows : int
-        Of each kind; where there is only one kind, twice as many.
+        Rows of each kind; twice as many if there is only one kind.
     """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return []
@@ -72,13 +72,13 @@ def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
     wrong = outcome.index != outcome.predicted
     if len(outcome.classes) != 2:
         meaning = "Misclassified rows, the least probability for the true class first."
-        return _known(
+        return _non_empty(
             _kind("Most confident mistakes", meaning, outcome.surprise, wrong, 2 * n_rows)
         )
     (k,) = outcome.scored_classes
     positive, negative = brief(outcome.classes[k]), brief(outcome.classes[1 - k])
     sure = outcome.surprise if outcome.probabilities is not None else _distance(outcome)
-    return _known(
+    return _non_empty(
         _kind(
             "False positives",
             f"Predicted {positive}, actually {negative}; the most confident first.",
@@ -93,7 +93,7 @@ def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
 
 
 def _distance(outcome: ClassOutcome) -> Floats:
-    """Return how far a score is from the decision, if there are no probabilities."""
+    """Return the distance of a score from the threshold, if there are no probabilities."""
     return outcome.surprise if outcome.decision is None else np.abs(outcome.decision)
 
 
@@ -101,7 +101,7 @@ def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[MistakeKind]:
     error = outcome.predicted - outcome.y
     over, under = "Predicted too high", "Predicted too low"
     order = "; the largest error first."
-    return _known(
+    return _non_empty(
         _kind("Over-predictions", over + order, error, error > 0.0, n_rows),
         _kind("Under-predictions", under + order, -error, error < 0.0, n_rows),
     )
@@ -110,7 +110,7 @@ def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[MistakeKind]:
 def _of_quantiles(outcome: QuantileOutcome, n_rows: int) -> list[MistakeKind]:
     low, high = ends_of(outcome).T
     what = "the calibrated interval" if outcome.intervals is not None else "the outer quantiles"
-    return _known(
+    return _non_empty(
         _kind(
             "Over-predictions",
             f"The true value lies below {what}; the largest distance first.",
@@ -125,19 +125,19 @@ def _of_quantiles(outcome: QuantileOutcome, n_rows: int) -> list[MistakeKind]:
 
 
 def ends_of(outcome: QuantileOutcome) -> Floats:
-    """Return the ends of the intervals that are judged, (n_rows, 2)."""
+    """Return the bounds of the intervals that are evaluated, (n_rows, 2)."""
     if outcome.intervals is not None:
         return outcome.intervals.ends
     return outcome.predicted[:, [0, -1]]
 
 
 def _kind(title: str, meaning: str, size: Floats, which: Any, n_rows: int) -> MistakeKind:
-    found = np.flatnonzero(which)
-    order = found[np.argsort(-size[found], kind="stable")]
-    return MistakeKind(title, meaning, order[:n_rows].tolist(), len(found))
+    rows = np.flatnonzero(which)
+    order = rows[np.argsort(-size[rows], kind="stable")]
+    return MistakeKind(title, meaning, order[:n_rows].tolist(), len(rows))
 
 
-def _known(*kinds: MistakeKind) -> list[MistakeKind]:
+def _non_empty(*kinds: MistakeKind) -> list[MistakeKind]:
     return [kind for kind in kinds if kind.n_rows]
 
 
@@ -164,13 +164,13 @@ def mistakes_summary(
     """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {
-            "absent": "the model is judged by the order of its rows, so that no single row is "
+            "absent": "the model is evaluated by the order of rows, so that no single row is "
             "right or wrong."
         }
     rows = [row for kind in kinds for row in kind.rows]
     if not rows:
-        wanted = "no mistakes were asked for." if kinds else "the model makes none on these rows."
-        return {"absent": wanted}
+        why = "n_mistakes is 0." if kinds else "there are none on these rows."
+        return {"absent": why}
     waterfalls, reason = _waterfalls(model, X, outcome, rows, outcome.name or target_name)
     return {
         "target": outcome.name,
@@ -186,7 +186,7 @@ def mistakes_summary(
                     {
                         "row": row,
                         "id": ids.of(row),
-                        **_words(outcome, row),
+                        **_truth_and_prediction(outcome, row),
                         "waterfall": waterfalls[row],
                         "values": _values(columns, row),
                     }
@@ -199,44 +199,46 @@ def mistakes_summary(
 
 
 def _values(columns: Sequence[Column], row: int) -> list[dict[str, str]]:
-    shown = columns[:MOST_VALUES]
-    return [{"name": column.name, "value": value_text(column.values[row])} for column in shown]
+    listed = columns[:MOST_VALUES]
+    return [{"name": column.name, "value": value_text(column.values[row])} for column in listed]
 
 
-def _words(outcome: ClassOutcome | NumberOutcome | QuantileOutcome, row: int) -> dict[str, Any]:
+def _truth_and_prediction(
+    outcome: ClassOutcome | NumberOutcome | QuantileOutcome, row: int
+) -> dict[str, Any]:
     if isinstance(outcome, ClassOutcome):
         p = outcome.probabilities
-        was, said = int(outcome.index[row]), int(outcome.predicted[row])
+        was, predicted = int(outcome.index[row]), int(outcome.predicted[row])
         return {
             "true": outcome.classes[was],
-            "said": outcome.classes[said],
+            "predicted": outcome.classes[predicted],
             "p_true": None if p is None else float(p[row, was]),
-            "p_said": None if p is None else float(p[row, said]),
+            "p_predicted": None if p is None else float(p[row, predicted]),
         }
     if isinstance(outcome, QuantileOutcome):
         return {"true": float(outcome.y[row]), "interval": ends_of(outcome)[row].tolist()}
-    true, predicted = float(outcome.y[row]), float(outcome.predicted[row])
-    return {"true": true, "said": predicted, "error": predicted - true}
+    true, prediction = float(outcome.y[row]), float(outcome.predicted[row])
+    return {"true": true, "predicted": prediction, "error": prediction - true}
 
 
 def _waterfalls(
     model: Any, X: Any, outcome: Outcome, rows: list[int], target: str
 ) -> tuple[dict[int, dict[str, Any] | None], str | None]:
-    """Return the waterfall of each row, or why there is none."""
+    """Return the waterfall of each row, or the reason why there is none."""
     try:
         background = 100 if getattr(model, "linear_leaves", False) else None
-        found = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
+        explained = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
     except HedgerowError as error:
         return dict.fromkeys(rows), why_not_explained(model, error)
     return {
-        row: waterfall(found, i, output_of(outcome, found, row), target)
+        row: waterfall(explained, i, output_of(outcome, explained, row), target)
         for i, row in enumerate(rows)
     }, None
 
 
-def output_of(outcome: Outcome, found: Any, row: int) -> int | None:
-    """Return which of several scores to explain: the predicted class's, the middle quantile's."""
-    n = len(found.output_names)
+def output_of(outcome: Outcome, explained: Any, row: int) -> int | None:
+    """Return the output to explain: the predicted class, or the middle quantile."""
+    n = len(explained.output_names)
     if n == 1:
         return None
     if isinstance(outcome, ClassOutcome) and len(outcome.classes) == n:
@@ -244,21 +246,22 @@ def output_of(outcome: Outcome, found: Any, row: int) -> int | None:
     return n // 2 if isinstance(outcome, QuantileOutcome) else 0
 
 
-def waterfall(found: Any, i: int, output: int | None, target: str) -> dict[str, Any]:
-    """Return the bars of a row's contributions, the largest first, and where each begins and ends.
+def waterfall(explained: Any, i: int, output: int | None, target: str) -> dict[str, Any]:
+    """Return the bars of a row's contributions, the largest first, with their start and end.
 
-    Ends are also shares of the width that all bars take together, which the page draws.
+    Positions are also given as shares of the total width, for the page.
     """
-    values = found.values[i] if output is None else found.values[i][:, output]
-    base = float(found.base_values[i] if output is None else found.base_values[i][output])
+    values = explained.values[i] if output is None else explained.values[i][:, output]
+    base = float(explained.base_values[i] if output is None else explained.base_values[i][output])
     order = np.argsort(-np.abs(values), kind="stable")
-    shown = order[: MOST_BARS - 1] if len(order) > MOST_BARS else order
+    largest = order[: MOST_BARS - 1] if len(order) > MOST_BARS else order
     steps = [
-        (found.feature_names[j], value_text(found.data[i][j]), float(values[j])) for j in shown
+        (explained.feature_names[j], value_text(explained.data[i][j]), float(values[j]))
+        for j in largest
     ]
-    if len(shown) < len(order):
-        rest = float(values[order[len(shown) :]].sum())
-        steps.append((f"{len(order) - len(shown)} other features", "", rest))
+    if len(largest) < len(order):
+        others = float(values[order[len(largest) :]].sum())
+        steps.append((f"{len(order) - len(largest)} other features", "", others))
     ends = base + np.cumsum([0.0, *(step[2] for step in steps)])
     low = float(ends.min())
     width = float(ends.max()) - low or 1.0
@@ -275,7 +278,7 @@ def waterfall(found: Any, i: int, output: int | None, target: str) -> dict[str, 
         for (name, value, adds), begin, end in zip(steps, ends[:-1], ends[1:], strict=True)
     ]
     return {
-        "what": score_words(found.unit, [found.output_names[output or 0]], target),
+        "what": score_label(explained.unit, [explained.output_names[output or 0]], target),
         "base": base,
         "score": float(ends[-1]),
         "base_at": (base - low) / width,
@@ -286,7 +289,7 @@ def waterfall(found: Any, i: int, output: int | None, target: str) -> dict[str, 
 
 
 def value_text(value: Any) -> str:
-    """Return a value as a reader knows it."""
+    """Return a value as text."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "missing"
     return f"{value:.6g}".replace("-", "−") if isinstance(value, float) else str(value)

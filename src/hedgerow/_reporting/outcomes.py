@@ -1,7 +1,7 @@
-"""What the rows of a report turned out to be, and what the model said: one `Outcome` a target.
+"""Targets and predictions of the rows of a report: one `Outcome` for each target.
 
-Everything that is judged is read and predicted here, once. What follows (metrics, curves, the most
-wrong rows) only looks at these arrays.
+Everything is read and predicted here, once. Metrics, curves and mistakes are computed from these
+arrays.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at
 
 @dataclass(frozen=True, eq=False)
 class ClassOutcome:
-    """Classes.
+    """A class target.
 
     Attributes
     ----------
     name : str
-        The target's, empty if it is the only one.
+        Name of the target; empty if it is the only one.
     classes : tuple of str
     index : array (n_rows,)
-        The class that each row has.
+        The actual class of each row.
     predicted : array (n_rows,)
-        The class that the model says.
+        The predicted class of each row.
     probabilities : array (n_rows, n_classes), or None
     decision : array (n_rows,), or None
         If there are no probabilities, a score that is higher the more likely the second class is.
@@ -72,19 +72,19 @@ class ClassOutcome:
 
     @property
     def n_rows(self) -> int:
-        """Rows that are judged."""
+        """Number of rows."""
         return len(self.index)
 
     @property
     def surprise(self) -> Floats:
-        """How wrong the model is about each row: −log of what it gave the row's class."""
+        """The log loss of each row."""
         if self.probabilities is None:
             return (self.index != self.predicted).astype(np.float64)
-        own = self.probabilities[np.arange(self.n_rows), self.index]
-        return -np.log(np.maximum(own, np.finfo(np.float64).eps))
+        p = self.probabilities[np.arange(self.n_rows), self.index]
+        return -np.log(np.maximum(p, np.finfo(np.float64).eps))
 
     def score_of(self, k: int) -> Floats | None:
-        """Return what rises with the chance of class k, if the model says such a thing."""
+        """Return a score that increases with the probability of class k, if there is one."""
         if self.probabilities is not None:
             return self.probabilities[:, k]
         if self.decision is None:
@@ -117,7 +117,7 @@ def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class NumberOutcome:
-    """A number, its prediction, and intervals if the model was calibrated for them."""
+    """A numeric target with predictions, and intervals if the model is calibrated."""
 
     name: str
     y: Floats
@@ -126,20 +126,20 @@ class NumberOutcome:
 
     @property
     def n_rows(self) -> int:
-        """Rows that are judged."""
+        """Number of rows."""
         return len(self.y)
 
     @property
     def surprise(self) -> Floats:
-        """How wrong the model is about each row."""
+        """The error of each row."""
         return np.abs(self.y - self.predicted)
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileOutcome:
-    """A number and quantiles of it, (n_rows, n_levels).
+    """A numeric target with predicted quantiles, (n_rows, n_levels).
 
-    If the model was calibrated, `intervals` are what it promises to cover the true values.
+    If the model is calibrated, `intervals` are its prediction intervals.
     """
 
     name: str
@@ -150,7 +150,7 @@ class QuantileOutcome:
 
     @property
     def n_rows(self) -> int:
-        """Rows that are judged."""
+        """Number of rows."""
         return len(self.y)
 
     @property
@@ -162,7 +162,7 @@ class QuantileOutcome:
 
     @property
     def surprise(self) -> Floats:
-        """How wrong the model is about each row."""
+        """The error of each row."""
         return self.pinball.mean(axis=1)
 
 
@@ -177,7 +177,7 @@ class RankingOutcome:
 
     @property
     def n_rows(self) -> int:
-        """Rows that are judged."""
+        """Number of rows."""
         return len(self.scores)
 
 
@@ -191,7 +191,7 @@ class SurvivalOutcome:
 
     @property
     def n_rows(self) -> int:
-        """Rows that are judged."""
+        """Number of rows."""
         return len(self.longer)
 
 
@@ -203,9 +203,9 @@ def read_outcomes(
 ) -> list[Outcome]:
     """Predict the rows and read their targets."""
     if y is None:
-        raise DataError("y is None: a report judges predictions, and needs the true values.")
+        raise DataError("y is None: a report evaluates predictions, and needs the targets.")
     if qid is not None and not isinstance(model, GradientBoostingRanker):
-        raise ParameterError("qid is for rankers, whose rows belong to queries.")
+        raise ParameterError("qid is only for rankers.")
     if isinstance(model, GradientBoostingRanker):
         return [_ranking(model, X, y, qid)]
     if isinstance(model, GradientBoostingSurvival):
@@ -217,8 +217,8 @@ def read_outcomes(
     if is_regressor(model):
         return _numbers(model, X, y)
     raise ParameterError(
-        f"{type(model).__name__} predicts nothing that could be reported on; give a classifier, a "
-        "regressor, a ranker or a survival model."
+        f"{type(model).__name__} is not supported; pass a classifier, a regressor, a ranker or a "
+        "survival model."
     )
 
 
@@ -238,7 +238,7 @@ def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
             )
         ]
     if getattr(model, "loss", None) == "cross_entropy" and has_columns(y):
-        # Rows have probabilities of all classes; they are judged by the likeliest.
+        # Rows have probabilities of all classes; the most likely one is the target.
         y = model.classes_[read_probabilities(y, n_rows, len(model.classes_))[1].argmax(axis=1)]
     decision = None
     if probabilities is None and len(model.classes_) == 2 and hasattr(model, "decision_function"):
@@ -265,7 +265,7 @@ def _one_of_classes(
     n_rows: int,
 ) -> ClassOutcome:
     if probabilities is not None and not np.isfinite(probabilities).all():
-        probabilities = None  # radius neighbours leave rows without neighbours open
+        probabilities = None  # radius neighbours do not predict rows without neighbours
     return ClassOutcome(
         name,
         tuple(str(label) for label in classes),
@@ -277,7 +277,7 @@ def _one_of_classes(
 
 
 def _of_label(probabilities: Any, k: int) -> Any:
-    """Return both classes' probabilities of one of several labels."""
+    """Return the probabilities of both classes of one label."""
     if probabilities is None:
         return None
     if isinstance(probabilities, list):
@@ -297,11 +297,11 @@ def _columns(y: Any, n_rows: int, n_columns: int) -> Sequence[Any]:
 
 
 def _names(y: Any, n_columns: int) -> list[str]:
-    """Return the names of several targets: those of a table's columns, or y0 and so on."""
-    found = getattr(y, "column_names", getattr(y, "columns", None))  # Arrow has the first
-    if found is None or len(found) != n_columns:
+    """Return the names of several targets: column names, or y0 and so on."""
+    names = getattr(y, "column_names", getattr(y, "columns", None))  # Arrow has the first
+    if names is None or len(names) != n_columns:
         return [f"y{k}" for k in range(n_columns)]
-    return [str(name) for name in found]
+    return [str(name) for name in names]
 
 
 def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
@@ -329,7 +329,7 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
 
 
 def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
-    """Return the intervals that a conformal model predicts; None if it was not calibrated."""
+    """Return the intervals of a calibrated model; None if it is not calibrated."""
     if getattr(internals(model).model(), "residuals", None) is None:
         return None
     coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
@@ -339,12 +339,12 @@ def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
 
 
 def _require_predictions(predicted: Floats) -> None:
-    """Refuse rows that a model leaves open, as radius neighbours do."""
+    """Refuse rows that a model does not predict, as radius neighbours may."""
     open_rows = np.flatnonzero(np.isnan(predicted).any(axis=1))
     if len(open_rows):
         raise DataError(
             f"The model predicts NaN for {len(open_rows):,} rows of X (first for row "
-            f"{open_rows[0]:,}), which cannot be judged. Leave these rows out."
+            f"{open_rows[0]:,}), which cannot be evaluated. Omit these rows."
         )
 
 
@@ -362,7 +362,7 @@ def _survival(model: Any, X: Any, y: Any) -> SurvivalOutcome:
 
 
 def _inside_or_outside(model: Any, X: Any, y: Any) -> ClassOutcome:
-    """Read what a one-class machine says of rows: 1 inside, −1 outside."""
+    """Read the outcome of a one-class SVM: 1 for inliers, −1 for outliers."""
     predicted = model.predict(X)
     return _one_of_classes(
         "",

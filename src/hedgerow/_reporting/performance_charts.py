@@ -1,4 +1,4 @@
-"""Charts of how well a target is predicted: curves, residuals, intervals, and by threshold."""
+"""Charts of the performance on a target: curves, residuals, intervals, and thresholds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hedgerow._reporting.wording import brief
 
 
 def outcome_charts(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
-    """Return what is drawn of a target and its predictions."""
+    """Return the charts of a target and its predictions."""
     target = outcome["name"] or target
-    drawn: list[dict[str, Any] | None] = [
+    plot: list[dict[str, Any] | None] = [
         _roc(outcome, k),
         _precision_recall(outcome, k),
         _calibration(outcome, k),
@@ -33,11 +33,11 @@ def outcome_charts(outcome: dict[str, Any], k: int, target: str) -> list[dict[st
         _of_queries(outcome["curves"], k),
         _of_survival(outcome["curves"], k, target),
     ]
-    return [chart for chart in drawn if chart is not None]
+    return [chart for chart in plot if chart is not None]
 
 
 def _of_which(outcome: dict[str, Any]) -> str:
-    """Say which classes are drawn, if not all, or what the dot is."""
+    """Return a note on the classes that are drawn, or on the dot."""
     n_classes = len(outcome["classes"])
     if n_classes == 2 and not outcome["name"]:
         return " The dot is the decision threshold chosen above."
@@ -50,18 +50,22 @@ def _roc(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
     points = outcome["curves"].get("roc")
     if not points:
         return None
-    words = "True against false positive rate, over all thresholds. The dashed line is guessing."
-    drawn = _curve(points, "false positive rate", "true positive rate", diagonal=True)
-    return chart(f"roc-{k}", "", words + _of_which(outcome), drawn)
+    description = (
+        "True against false positive rate, over all thresholds. The dashed line is guessing."
+    )
+    plot = _curve(points, "false positive rate", "true positive rate", diagonal=True)
+    return chart(f"roc-{k}", "", description + _of_which(outcome), plot)
 
 
 def _precision_recall(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
     points = outcome["curves"].get("precision")
     if not points:
         return None
-    words = "Precision by recall, over all thresholds. Guessing would give the share of positives."
-    drawn = _curve(points, "recall", "precision")
-    return chart(f"precision-{k}", "", words + _of_which(outcome), drawn)
+    description = (
+        "Precision by recall, over all thresholds. Guessing would give the share of positives."
+    )
+    plot = _curve(points, "recall", "precision")
+    return chart(f"precision-{k}", "", description + _of_which(outcome), plot)
 
 
 def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
@@ -69,54 +73,57 @@ def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
     if not points:
         return None
     of = f" of {brief(outcome['positive'])}" if len(outcome["classes"]) == 2 else ""
-    words = (
+    description = (
         f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
         "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
     )
-    drawn = _with_intervals(points, "mean predicted probability", "observed frequency")
+    plot = _with_intervals(points, "mean predicted probability", "observed frequency")
     some = _of_which(outcome) if not of else ""
-    return chart(f"calibration-{k}", "", words + some, drawn)
+    return chart(f"calibration-{k}", "", description + some, plot)
 
 
 def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
     charts = []
     if "intervals" in curves:
-        words = (
+        description = (
             "Share of true values inside the calibrated intervals, by nominal coverage. On the "
             "dashed line, intervals cover what they promise. Bars are 95% intervals."
         )
-        drawn = _with_intervals(curves["intervals"], "nominal coverage", "observed coverage")
-        charts.append(chart(f"coverage-{k}", "Calibrated intervals", words, drawn))
+        plot = _with_intervals(curves["intervals"], "nominal coverage", "observed coverage")
+        charts.append(chart(f"coverage-{k}", "Calibrated intervals", description, plot))
     if "coverage" in curves:
         before = ", before calibration" if "intervals" in curves else ""
-        words = (
+        description = (
             f"Share of true values below each predicted quantile{before}. On the dashed line, "
             "quantiles are right. Bars are 95% intervals."
         )
-        drawn = _with_intervals(curves["coverage"], "quantile level", "share of true values below")
+        plot = _with_intervals(curves["coverage"], "quantile level", "share of true values below")
         title = "Predicted quantiles" if not before else "Quantiles before calibration"
-        charts.append(chart(f"coverage-{k}", title, words, drawn))
+        charts.append(chart(f"coverage-{k}", title, description, plot))
     return charts
 
 
 def _of_queries(curves: dict[str, Any], k: int) -> dict[str, Any] | None:
     if not curves.get("ndcg"):
         return None
-    words = "Distribution of the NDCG over the queries."
+    description = "Distribution of the NDCG over the queries."
     return chart(
-        f"other-{k}", "NDCG by query", words, histogram_chart(curves["ndcg"], "NDCG", "queries")
+        f"other-{k}",
+        "NDCG by query",
+        description,
+        histogram_chart(curves["ndcg"], "NDCG", "queries"),
     )
 
 
 def _of_survival(curves: dict[str, Any], k: int, target: str) -> dict[str, Any] | None:
     if "survival" not in curves:
         return None
-    words = (
+    description = (
         "Kaplan–Meier curves of three groups of rows: those with the shortest, middle and longest "
         "predicted survival."
     )
-    drawn = _curve(curves["survival"], target, "share surviving", step=True)
-    return chart(f"other-{k}", "Survival by prediction", words, drawn)
+    plot = _curve(curves["survival"], target, "share surviving", step=True)
+    return chart(f"other-{k}", "Survival by prediction", description, plot)
 
 
 def _curve(
@@ -124,8 +131,8 @@ def _curve(
 ) -> Any:
     alt = altair()
     domain = alt.Undefined if step else [0, 1]
-    # Its name lets the page draw another positive class, and the chosen threshold.
-    drawn = (
+    # By this name the page replaces the positive class and marks the threshold.
+    plot = (
         alt.Chart(alt.Data(values=points, name="curve"))
         .mark_line(strokeWidth=2, interpolate="step-after" if step else "linear")
         .encode(
@@ -145,7 +152,7 @@ def _curve(
         .mark_point(color="var(--c4)", size=110, filled=True, opacity=1)
         .encode(x="x:Q", y="y:Q")
     )
-    layers = drawn if step else drawn + now
+    layers = plot if step else plot + now
     return ((_diagonal() + layers) if diagonal else layers).properties(height=HEIGHT)
 
 
@@ -187,19 +194,19 @@ def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str,
     if "dots" not in curves:
         return []
     n, place = len(curves["dots"]), f"residuals-{k}"
-    shown = "" if n == curves["n_rows"] else f" {n:,} of {curves['n_rows']:,} rows are drawn."
+    note = "" if n == curves["n_rows"] else f" {n:,} of {curves['n_rows']:,} rows are drawn."
     return [
         chart(
             place,
             "Actual and predicted",
-            f"Each dot is a row; on the dashed line, the prediction is right.{shown}",
+            f"Each dot is a row; on the dashed line, the prediction is right.{note}",
             _cloud(curves["dots"], "true", f"actual {target}", identity=True),
             dots=curves["dots"],
         ),
         chart(
             place,
             "Residuals by prediction",
-            f"Actual minus predicted. A pattern around the dashed line is a bias.{shown}",
+            f"Actual minus predicted. A pattern around the dashed line is a bias.{note}",
             _cloud(curves["dots"], "residual", "residual", identity=False),
             dots=curves["dots"],
         ),
@@ -231,14 +238,16 @@ def _cloud(dots: list[dict[str, Any]], y: str, title: str, *, identity: bool) ->
 
 
 def threshold_charts(threshold: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return charts whose points the page computes, for the positive class and the costs chosen."""
+    """Return charts whose points the page computes, for any positive class and costs."""
     if threshold is None:
         return []
     what = threshold["unit"]
-    words = f"Precision, recall and F1 of the positive class by decision threshold ({what})."
-    rates = chart("rates", "Metrics by threshold", words, _rates(what), caption=False)
-    words = f"Total cost of false positives and false negatives by decision threshold ({what})."
-    costs = chart("costs", "Cost by threshold", words, _costs(what), caption=False)
+    description = f"Precision, recall and F1 of the positive class by decision threshold ({what})."
+    rates = chart("rates", "Metrics by threshold", description, _rates(what), caption=False)
+    description = (
+        f"Total cost of false positives and false negatives by decision threshold ({what})."
+    )
+    costs = chart("costs", "Cost by threshold", description, _costs(what), caption=False)
     return [rates, costs]
 
 

@@ -1,6 +1,6 @@
-"""The data profile: what each column holds, and what in a table should make its reader look twice.
+"""The data profile: a summary of each column, and notes on possible problems.
 
-It describes the rows of the report, not those of the training: a model file does not keep them.
+It describes the test set of the report, not the training set, which a model file does not contain.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome, Outcome, QuantileOutcome
 from hedgerow._reporting.wording import share_text
 
-MOST_LABELS = 6  # of a categorical column, that are listed; the others are one bar
+MOST_LABELS = 6  # of a categorical column that are listed
 SMALL_BARS = 24  # of the histogram of a column
-ENOUGH_ROWS = 30  # for a column to be called an identifier, or to give the target away
-UNIQUE = 0.98  # of the values of an identifier are different
-SAME = 0.99  # of the rows of a nearly constant column have one value
+ENOUGH_ROWS = 30  # to call a column an identifier
+UNIQUE = 0.98  # fraction of distinct values of an identifier
+SAME = 0.99  # fraction of rows with the most common value of a nearly constant column
 RARE_CLASS = 0.1
 MANY_MISSING = 0.5
 
@@ -29,7 +29,7 @@ MANY_MISSING = 0.5
 def data_profile(
     columns: Sequence[Column], outcomes: Sequence[Outcome], order: Sequence[int]
 ) -> dict[str, Any]:
-    """Return what a table holds.
+    """Return the profile of a table.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def data_profile(
     """
     n_rows = outcomes[0].n_rows
     kinds = [column.kind for column in columns]
-    found = associations(columns, outcomes[0], order)
+    related = associations(columns, outcomes[0], order)
     summaries = [_summary(column) for column in columns]
     duplicates = _duplicates(columns, outcomes[0])
     return {
@@ -52,47 +52,47 @@ def data_profile(
         "n_with_missing": sum(one["n_missing"] > 0 for one in summaries),
         "columns": summaries,
         "duplicates": duplicates,
-        "associations": found,
-        "notes": _notes(summaries, duplicates, found, outcomes[0]),
+        "associations": related,
+        "notes": _notes(summaries, duplicates, related, outcomes[0]),
     }
 
 
 def _summary(column: Column) -> dict[str, Any]:
     missing = column.missing
-    known = column.values[~missing]
+    present = column.values[~missing]
     summary: dict[str, Any] = {
         "name": column.name,
         "kind": column.kind,
         "n_missing": int(missing.sum()),
         "missing": float(missing.mean()),
     }
-    return summary | (_of_labels(known) if column.is_category else _of_numbers(known))
+    return summary | (_of_labels(present) if column.is_category else _of_numbers(present))
 
 
-def _of_labels(known: NDArray[Any]) -> dict[str, Any]:
-    labels, counts = np.unique(known.astype(str), return_counts=True)
+def _of_labels(present: NDArray[Any]) -> dict[str, Any]:
+    labels, counts = np.unique(present.astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")[:MOST_LABELS]
     listed: list[dict[str, Any]] = [
-        {"label": str(labels[i]), "rows": int(counts[i]), "share": float(counts[i] / len(known))}
+        {"label": str(labels[i]), "rows": int(counts[i]), "share": float(counts[i] / len(present))}
         for i in order
     ]
     return {
         "n_distinct": len(labels),
         "labels": listed,
-        "rest": len(known) - sum(one["rows"] for one in listed),
-        "is_id": len(known) >= ENOUGH_ROWS and len(labels) >= UNIQUE * len(known),
-        "most_common": float(counts.max() / len(known)) if len(known) else 0.0,
+        "n_other": len(present) - sum(one["rows"] for one in listed),
+        "is_id": len(present) >= ENOUGH_ROWS and len(labels) >= UNIQUE * len(present),
+        "most_common": float(counts.max() / len(present)) if len(present) else 0.0,
     }
 
 
-def _of_numbers(known: NDArray[Any]) -> dict[str, Any]:
-    if len(known) == 0:
+def _of_numbers(present: NDArray[Any]) -> dict[str, Any]:
+    if len(present) == 0:
         return {"n_distinct": 0, "is_id": False, "most_common": 0.0}
-    values, counts = np.unique(known, return_counts=True)
-    low, middle, high = np.quantile(known, [0.0, 0.5, 1.0]).tolist()
+    values, counts = np.unique(present, return_counts=True)
+    low, middle, high = np.quantile(present, [0.0, 0.5, 1.0]).tolist()
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, deviation = float(known.mean()), float(known.std())
-    is_whole = bool((known == np.round(known)).all())
+        mean, deviation = float(present.mean()), float(present.std())
+    are_integers = bool((present == np.round(present)).all())
     return {
         "n_distinct": len(values),
         "min": low,
@@ -100,9 +100,11 @@ def _of_numbers(known: NDArray[Any]) -> dict[str, Any]:
         "max": high,
         "mean": mean,
         "deviation": deviation,
-        "histogram": histogram_bars(known, SMALL_BARS),
-        "is_id": is_whole and len(known) >= ENOUGH_ROWS and len(values) >= UNIQUE * len(known),
-        "most_common": float(counts.max() / len(known)),
+        "histogram": histogram_bars(present, SMALL_BARS),
+        "is_id": are_integers
+        and len(present) >= ENOUGH_ROWS
+        and len(values) >= UNIQUE * len(present),
+        "most_common": float(counts.max() / len(present)),
     }
 
 
@@ -132,7 +134,7 @@ def _target_of(outcome: Outcome) -> NDArray[Any] | None:
 
 
 def _bits(column: Column) -> NDArray[np.uint64]:
-    """Return a number for each value, the same for equal ones."""
+    """Return an integer for each value, equal for equal values."""
     if column.is_category:
         _, codes = np.unique([str((v is None, v)) for v in column.values], return_inverse=True)
         return codes.astype(np.uint64)
@@ -141,7 +143,7 @@ def _bits(column: Column) -> NDArray[np.uint64]:
 
 
 def _row_hashes(columns: Sequence[NDArray[np.uint64]], n_rows: int) -> NDArray[np.uint64]:
-    """Return 64 bits for each row: two different rows agree by chance in 1 of 10¹⁹ cases."""
+    """Return a 64-bit hash of each row; collisions have a probability of about 10⁻¹⁹."""
     hashes = np.zeros(n_rows, np.uint64)
     with np.errstate(over="ignore"):
         for bits in columns:
@@ -155,12 +157,12 @@ def _row_hashes(columns: Sequence[NDArray[np.uint64]], n_rows: int) -> NDArray[n
 def _notes(
     columns: Sequence[dict[str, Any]],
     duplicates: dict[str, int],
-    found: dict[str, Any],
+    related: dict[str, Any],
     outcome: Outcome,
 ) -> list[dict[str, Any]]:
-    """Return what should make a reader look twice, what matters most first."""
+    """Return notes on possible problems, the most important first."""
     notes = [
-        _leakage(found),
+        _leakage(related),
         _class_balance(outcome),
         _duplicate_rows(duplicates, outcome.n_rows),
         _listed(
@@ -172,12 +174,12 @@ def _notes(
         _listed(
             [c["name"] for c in columns if c["n_distinct"] == 0],
             "Entirely missing",
-            "there is no known value in these rows.",
+            "all values are missing in these rows.",
         ),
         _listed(
             [c["name"] for c in columns if c["n_distinct"] == 1],
             "Constant features",
-            "every known value is the same, so they carry no information about these rows.",
+            "all values are the same, so they carry no information about these rows.",
         ),
         _listed(
             [c["name"] for c in columns if c["n_distinct"] > 1 and c["most_common"] >= SAME],
@@ -199,8 +201,8 @@ def _listed(names: Sequence[str], title: str, meaning: str) -> dict[str, Any] | 
     return {"title": title, "columns": list(names), "meaning": meaning}
 
 
-def _leakage(found: dict[str, Any]) -> dict[str, Any] | None:
-    leaks = [one["name"] for one in found.get("target", []) if one["is_leak"]]
+def _leakage(related: dict[str, Any]) -> dict[str, Any] | None:
+    leaks = [one["name"] for one in related.get("target", []) if one["is_leak"]]
     return _listed(
         leaks,
         "Possible target leakage",

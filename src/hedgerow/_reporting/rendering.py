@@ -1,4 +1,4 @@
-"""Summary → one page of HTML that fetches nothing: template, style, scripts and data inline."""
+"""Summary → one HTML page without external resources: template, style, scripts and data inline."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SCRIPTS = (
     *("math.js", "what_if.js", "contributions.js", "waterfall.js", "fields.js", "threshold.js"),
     *("tree_view.js", "page.js"),
 )
-# What the page's scripts read; the rest is written into the page by the template.
+# Parts of the summary that the scripts read; the template renders the others.
 DATA = ("trees", "what_if", "threshold")
-SIZE = "{page size}"  # stands in the page until it is known
+SIZE = "{page size}"  # placeholder until the size is known
 LARGE = 3e6
 
 
@@ -45,7 +45,7 @@ def render(summary: dict[str, Any]) -> str:
         data=markup(json_text(data)),
         page_size=SIZE,
     )
-    return page.replace(SIZE, _size_words(page), 1)
+    return page.replace(SIZE, _size_text(page), 1)
 
 
 def _environment() -> Any:
@@ -71,24 +71,24 @@ def _environment() -> Any:
 
 def _contents(body: str) -> list[dict[str, Any]]:
     """Return the headings that have an anchor, in their order."""
-    found = re.finditer(
+    headings = re.finditer(
         r'<h2 id="([^"]+)-title">(.*?)<a |<h3 id="([^"]+)">(.*?)</h3>', body, re.DOTALL
     )
     return [
         {"level": 2 if one[1] else 3, "id": one[1] or one[3], "text": one[2] or one[4]}
-        for one in found
+        for one in headings
     ]
 
 
-def _size_words(page: str) -> str:
-    """Say how large the page is, and why if that is much."""
+def _size_text(page: str) -> str:
+    """Return the size of the page as text, with the reason if it is large."""
     n_bytes = len(page.encode(errors="replace"))
     why = " (most of it the trees of the model)" if n_bytes > LARGE else ""
     return f" of {n_bytes / 1e6:.1f} MB{why}"
 
 
 def json_text(value: Any) -> str:
-    """Return JSON that can stand in a script element: no tag can begin or end in it."""
+    """Return JSON for a script element: no tag can begin or end in it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -101,7 +101,7 @@ def _file(name: str) -> str:
 
 @cache
 def _vega() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script that leaves only `vegaEmbed` behind."""
+    """Return Vega, Vega-Lite and Vega-Embed as one script that only defines `vegaEmbed`."""
     convert = imported("vl_convert", "report()")
     bundle: str = convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
@@ -112,7 +112,7 @@ def _percent(value: float | None) -> str:
 
 
 def _breakable(name: str) -> Any:
-    """Return a name that may go on in another line where its words end, cut if it is long."""
+    """Return a name with line-break opportunities between its words, shortened if it is long."""
     markup = imported("markupsafe", "report()").Markup
     return markup("<wbr>").join(re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[_./])", brief(name)))
 

@@ -1,4 +1,4 @@
-"""The SHAP summary: how much, and in which direction, each feature moves the scores of the rows."""
+"""The SHAP summary: size and direction of the contributions of each feature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow import explain
 from hedgerow._contract import internals
 from hedgerow._reporting.features import MOST_OUTPUTS, renamed
-from hedgerow._reporting.forest_payload import score_words
+from hedgerow._reporting.forest_payload import score_label
 from hedgerow._reporting.outcomes import Outcome
 from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
@@ -19,48 +19,48 @@ from hedgerow.exceptions import HedgerowError
 
 MOST_FEATURES = 15
 MOST_ROWS, FEWEST_ROWS = 300, 50
-WORK = 3e7  # leaves × rows that take a few seconds
+WORK = 3e7  # leaves × rows in a few seconds
 N_COLORS = 6  # from low values of a feature to high ones
-LANES = 60  # across a feature's strip, that dots are counted in
+LANES = 60  # of a feature's strip
 
 
 def shap_summary(
     model: Any, X: Any, outcomes: Sequence[Outcome], target_name: str
 ) -> dict[str, Any]:
-    """Return dots of one score, or mean sizes by output of several; or why there are none."""
+    """Return dots of one score, or mean absolute values by output; or the reason for neither."""
     rows = _rows(model, outcomes[0].n_rows)
     background = 100 if getattr(model, "linear_leaves", False) else None
     try:
-        found = explain.shap_values(model, take_rows(X, rows), background=background)
+        explained = explain.shap_values(model, take_rows(X, rows), background=background)
     except HedgerowError as error:
         return {"absent": why_not_explained(model, error)}
-    sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
+    sizes = np.abs(explained.values).mean(axis=0).reshape(len(explained.feature_names), -1)
     order = np.argsort(-sizes.sum(axis=1), kind="stable")[:MOST_FEATURES]
     summary = {
-        "what": score_words(found.unit, found.output_names, target_name),
+        "what": score_label(explained.unit, explained.output_names, target_name),
         "n_rows": len(rows),
         "n_all_rows": outcomes[0].n_rows,
-        "features": [found.feature_names[j] for j in order],
-        "n_more": len(found.feature_names) - len(order),
-        "n_outputs": len(found.output_names),
+        "features": [explained.feature_names[j] for j in order],
+        "n_more": len(explained.feature_names) - len(order),
+        "n_outputs": len(explained.output_names),
     }
-    if len(found.output_names) > MOST_OUTPUTS:
-        return summary | {"totals": _totals(found, sizes, order)}
-    if len(found.output_names) > 1:
-        names = [renamed(name, outcomes) for name in found.output_names]
-        return summary | {"bars": _bars(found, sizes, order, names)}
-    return summary | {"dots": _dots(found, order), "sizes": sizes[order, 0].tolist()}
+    if len(explained.output_names) > MOST_OUTPUTS:
+        return summary | {"totals": _totals(explained, sizes, order)}
+    if len(explained.output_names) > 1:
+        names = [renamed(name, outcomes) for name in explained.output_names]
+        return summary | {"bars": _bars(explained, sizes, order, names)}
+    return summary | {"dots": _dots(explained, order), "sizes": sizes[order, 0].tolist()}
 
 
 def why_not_explained(model: Any, error: HedgerowError) -> str:
-    """Say why there are no SHAP values, to a reader who did not ask for them by a function."""
+    """Return the reason why there are no SHAP values, for a reader of the page."""
     if not internals(model).can_be_additive:
         return f"SHAP values are computed for tree models, and {type(model).__name__} is not one."
     return str(error)
 
 
 def _rows(model: Any, n_rows: int) -> Any:
-    """Return as many rows as large ensembles leave time for."""
+    """Return a sample of rows, smaller for large ensembles."""
     try:
         n_leaves = additive_trees(model).ensemble.n_nodes // 2 + 1
     except HedgerowError:
@@ -71,34 +71,34 @@ def _rows(model: Any, n_rows: int) -> Any:
     return np.sort(np.random.RandomState(0).permutation(n_rows)[:most])
 
 
-def _bars(found: Any, sizes: Floats, order: Any, names: Sequence[str]) -> list[dict[str, Any]]:
+def _bars(explained: Any, sizes: Floats, order: Any, names: Sequence[str]) -> list[dict[str, Any]]:
     return [
-        {"name": found.feature_names[j], "output": names[k], "value": float(sizes[j, k])}
+        {"name": explained.feature_names[j], "output": names[k], "value": float(sizes[j, k])}
         for j in order
         for k in range(len(names))
     ]
 
 
-def _totals(found: Any, sizes: Floats, order: Any) -> list[dict[str, Any]]:
-    return [{"name": found.feature_names[j], "value": float(sizes[j].sum())} for j in order]
+def _totals(explained: Any, sizes: Floats, order: Any) -> list[dict[str, Any]]:
+    return [{"name": explained.feature_names[j], "value": float(sizes[j].sum())} for j in order]
 
 
-def _dots(found: Any, order: Any) -> list[dict[str, Any]]:
+def _dots(explained: Any, order: Any) -> list[dict[str, Any]]:
     dots = []
-    span = float(np.ptp(found.values[:, order])) or 1.0
+    span = float(np.ptp(explained.values[:, order])) or 1.0
     for j in order:
-        values = found.values[:, j]
+        values = explained.values[:, j]
         beside = _beside(values, span)
         for x, y, color in zip(
-            values.tolist(), beside.tolist(), _colors(found.data[:, j]), strict=True
+            values.tolist(), beside.tolist(), _colors(explained.data[:, j]), strict=True
         ):
-            dot = {"name": found.feature_names[j], "x": float(f"{x:.4g}"), "y": y}
+            dot = {"name": explained.feature_names[j], "x": float(f"{x:.4g}"), "y": y}
             dots.append(dot | {"color": color})
     return dots
 
 
 def _beside(values: Floats, span: float) -> Floats:
-    """Return how far each dot stands from the middle of its strip, −1 to 1: none hides another."""
+    """Return the offset of each dot from the middle of its strip, −1 to 1, without overlap."""
     lane = np.floor(values * (LANES / span)).astype(np.int64)
     offset = np.zeros(len(values))
     widest = 1
@@ -116,11 +116,11 @@ def _colors(data: Any) -> list[int]:
         numbers = data.astype(np.float64)
     except (TypeError, ValueError):
         return [-1] * len(data)
-    known = ~np.isnan(numbers)
-    if not known.any():
+    present = ~np.isnan(numbers)
+    if not present.any():
         return [-1] * len(data)
-    low, high = np.quantile(numbers[known], [0.05, 0.95])
+    low, high = np.quantile(numbers[present], [0.05, 0.95])
     share = np.clip((numbers - low) / ((high - low) or 1.0), 0.0, 1.0)
     colors = np.full(len(data), -1)
-    colors[known] = np.minimum((share[known] * N_COLORS).astype(int), N_COLORS - 1)
+    colors[present] = np.minimum((share[present] * N_COLORS).astype(int), N_COLORS - 1)
     return [int(color) for color in colors]

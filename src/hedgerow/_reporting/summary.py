@@ -1,4 +1,4 @@
-"""Model and rows → a dict of plain Python that says all that the report shows.
+"""Model and dataset → a dict with all contents of the report.
 
 It can be stored as JSON. A section that does not apply to a model is ``{"absent": reason}``.
 """
@@ -23,13 +23,13 @@ from hedgerow._reporting.features import (
     shuffled_summary,
 )
 from hedgerow._reporting.forest_payload import (
-    NotShownError,
-    score_words,
-    shown_trees,
+    OmittedError,
+    page_trees,
+    score_label,
     trees_payload,
 )
 from hedgerow._reporting.metrics import COVERAGE, by_class, measured
-from hedgerow._reporting.mistakes import MistakeKind, kinds_of_mistakes, mistakes_summary
+from hedgerow._reporting.mistakes import MistakeKind, mistake_kinds, mistakes_summary
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -48,13 +48,13 @@ from hedgerow._reporting.what_if import what_if_payload
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
-ROWS_TO_START_FROM = 12
-MOST_TARGETS = 6  # of several, that curves are drawn of
+N_START_ROWS = 12
+MOST_TARGETS = 6  # with curves
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What the caller asked for; `report` says what each is."""
+    """The arguments of `report`."""
 
     title: str
     target_name: str
@@ -73,9 +73,9 @@ def summarise(
     sample_weight: Any = None,
     qid: Any = None,
 ) -> dict[str, Any]:
-    """Return everything that the report of a model on some rows shows."""
+    """Return the contents of the report of a model on a dataset."""
     if not has_rows(X):
-        raise DataError("X has 0 sample(s); a report needs rows to judge a model by.")
+        raise DataError("X has 0 sample(s); a report needs rows to evaluate a model on.")
     outcomes = read_outcomes(model, X, y, qid, options.positive_class)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
@@ -84,7 +84,7 @@ def summarise(
     importances = importance_summary(model, columns)
     shuffled = shuffled_summary(model, X, y, columns, outcomes)
     order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
-    kinds = kinds_of_mistakes(outcomes[0], options.n_mistakes)
+    kinds = mistake_kinds(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
         "title": options.title,
@@ -92,7 +92,7 @@ def summarise(
         "data": data_profile(columns, outcomes, order),
         "targets": [_target(outcome) for outcome in outcomes],
         "training": training_summary(model),
-        "outcomes": [_judged(outcome, weights, options, n_dots) for outcome in outcomes],
+        "outcomes": [_evaluate(outcome, weights, options, n_dots) for outcome in outcomes],
         "is_weighted": weights is not None,
         "n_drawn": MOST_TARGETS,
         "coverage": COVERAGE,
@@ -113,25 +113,25 @@ def summarise(
     return plain(summary)
 
 
-def _judged(
+def _evaluate(
     outcome: Outcome, weights: Floats | None, options: ReportOptions, n_dots: int
 ) -> dict[str, Any]:
-    judged: dict[str, Any] = {
+    evaluation: dict[str, Any] = {
         "name": outcome.name,
         "metrics": measured(outcome, weights, options.n_bootstrap, options.seed),
         "curves": curves_of(outcome, options.seed, n_dots),
     }
     if isinstance(outcome, ClassOutcome):
-        judged |= {
+        evaluation |= {
             "classes": list(outcome.classes),
             "positive": outcome.classes[outcome.scored_classes[0]],
             "by_class": by_class(outcome, weights),
         }
-    return judged
+    return evaluation
 
 
 def _target(outcome: Outcome) -> dict[str, Any]:
-    """Return how the target is distributed."""
+    """Return the distribution of the target."""
     if isinstance(outcome, ClassOutcome):
         counts = np.bincount(outcome.index, minlength=len(outcome.classes))
         shares = [
@@ -169,19 +169,19 @@ def _trees(
     ids: RowIds,
     options: ReportOptions,
 ) -> dict[str, Any]:
-    """Return the trees to browse and the fields of the what-if, or why there are none."""
+    """Return the trees to browse and the what-if form, or the reason why there are none."""
     try:
-        shown = shown_trees(model)
-    except NotShownError as reason:
+        trees = page_trees(model)
+    except OmittedError as reason:
         return {"trees": {"absent": str(reason)}, "what_if": {"absent": str(reason)}}
-    groups = _rows_to_start_from(outcomes[0], kinds, options)
+    groups = _start_rows(outcomes[0], kinds, options)
     rows = list(dict.fromkeys(row for group in groups.values() for row in group))
     try:
-        what_if = what_if_payload(model, shown, columns, order, rows, ids)
-    except NotShownError as reason:
+        what_if = what_if_payload(model, trees, columns, order, rows, ids)
+    except OmittedError as reason:
         what_if = {"absent": str(reason)}
     else:
-        what_if["targets"] = _said(outcomes, options.target_name)
+        what_if["targets"] = _prediction_names(outcomes, options.target_name)
         what_if["groups"] = [
             {"label": label, "rows": [rows.index(row) for row in group]}
             for label, group in groups.items()
@@ -190,14 +190,14 @@ def _trees(
         explained = what_if["explained"]
         if "names" in explained:
             explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
-            explained["what"] = score_words(shown.unit, shown.output_names, options.target_name)
-    trees = trees_payload(shown, options.target_name)
-    trees["output_names"] = [renamed(name, outcomes) for name in trees["output_names"]]
-    return {"trees": trees, "what_if": what_if}
+            explained["what"] = score_label(trees.unit, trees.output_names, options.target_name)
+    payload = trees_payload(trees, options.target_name)
+    payload["output_names"] = [renamed(name, outcomes) for name in payload["output_names"]]
+    return {"trees": payload, "what_if": what_if}
 
 
-def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
-    """Return a name for each number, or each target of classes, that the model predicts."""
+def _prediction_names(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
+    """Return a name for each prediction of the what-if form."""
     first = outcomes[0]
     if isinstance(first, QuantileOutcome):
         return [f"{level:g} quantile of {target_name}" for level in first.levels]
@@ -208,17 +208,17 @@ def _said(outcomes: Sequence[Outcome], target_name: str) -> list[str]:
     return [outcome.name or target_name for outcome in outcomes]
 
 
-def _rows_to_start_from(
+def _start_rows(
     outcome: Outcome, kinds: Sequence[MistakeKind], options: ReportOptions
 ) -> dict[str, list[int]]:
-    """Return a few rows drawn at random, and the worst mistakes of each kind."""
-    drawn = np.random.RandomState(options.seed).permutation(outcome.n_rows)[:ROWS_TO_START_FROM]
-    groups = {"Random rows": np.sort(drawn).tolist()}
+    """Return a few random rows, and the worst mistakes of each kind."""
+    sample = np.random.RandomState(options.seed).permutation(outcome.n_rows)[:N_START_ROWS]
+    groups = {"Random rows": np.sort(sample).tolist()}
     return groups | {kind.title: kind.rows for kind in kinds}
 
 
 def plain(value: Any) -> Any:
-    """Return the same as JSON has it: numbers that are not finite become None."""
+    """Return JSON types; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

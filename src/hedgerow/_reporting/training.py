@@ -1,4 +1,4 @@
-"""How a model came about: what was set, what was chosen, how the rounds went, and its digest."""
+"""How a model was trained: parameters, automatic choices, learning curves and checksum."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOST_ROUNDS = 300  # of a learning curve, that are drawn
 
 
 def training_summary(model: Any) -> dict[str, Any]:
-    """Return what a fitted model tells of its training."""
+    """Return the training history of a fitted model."""
     n_trees = _n_trees(model)
     summary: dict[str, Any] = {
         "estimator": type(model).__name__,
         "n_columns": int(getattr(model, "n_features_in_", 0)) or None,
-        # Of other models than trees, n_iter_ counts steps of a solver.
+        # For other models than trees, n_iter_ counts iterations of a solver.
         "n_rounds": None if n_trees is None else _integer(getattr(model, "n_iter_", None)),
         "n_trees": n_trees,
         "best_round": _integer(getattr(model, "best_iteration_", None)),
@@ -61,27 +61,27 @@ def _choice(choice: Any) -> dict[str, Any] | None:
         "best": choice.best,
         "tried": [
             {
-                "parameters": {name: text_of(value) for name, value in tried.parameters.items()},
-                "n_rounds": tried.n_rounds,
-                "score": tried.score,
+                "parameters": {name: text_of(value) for name, value in trial.parameters.items()},
+                "n_rounds": trial.n_rounds,
+                "score": trial.score,
             }
-            for tried in choice.tried
+            for trial in choice.tried
         ],
     }
 
 
 def _learning_curves(model: Any) -> list[dict[str, Any]]:
-    """Return the metrics that were measured after each round, by set."""
-    found = getattr(model, "evals_result_", None) or {}
+    """Return the metrics after each round, by evaluation set."""
+    history = getattr(model, "evals_result_", None) or {}
     curves = []
-    for metric in dict.fromkeys(name for by_metric in found.values() for name in by_metric):
+    for metric in dict.fromkeys(name for by_metric in history.values() for name in by_metric):
         points = []
-        for name, by_metric in found.items():
+        for name, by_metric in history.items():
             values = by_metric.get(metric, [])
-            kept = np.unique(np.linspace(1, len(values), min(len(values), MOST_ROUNDS)).round())
+            rounds = np.unique(np.linspace(1, len(values), min(len(values), MOST_ROUNDS)).round())
             points += [
                 {"set": name, "round": int(r), "value": float(values[int(r) - 1])}
-                for r in kept
+                for r in rounds
                 if len(values)
             ]
         curves.append({"metric": metric.replace("_", " "), "points": points})
@@ -89,9 +89,9 @@ def _learning_curves(model: Any) -> list[dict[str, Any]]:
 
 
 def parameter_table(model: Any) -> list[dict[str, Any]]:
-    """Return each parameter: its value, whether it was set, and what "auto" was in the fit."""
+    """Return each parameter: its value, whether it was set, and the automatic choice."""
     declared = {parameter.name: parameter for parameter in parameters_of(model)}
-    chosen = getattr(getattr(model, "auto_", None), "parameters", {})
+    automatic = getattr(getattr(model, "auto_", None), "parameters", {})
     table = []
     for name, value in model.get_params(deep=False).items():
         default = declared[name].default if name in declared else None
@@ -99,7 +99,7 @@ def parameter_table(model: Any) -> list[dict[str, Any]]:
             "name": name,
             "value": text_of(value),
             "is_set": name in declared and text_of(value) != text_of(default),
-            "used": text_of(chosen[name]) if name in chosen else None,
+            "used": text_of(automatic[name]) if name in automatic else None,
             "description": declared[name].description if name in declared else "",
         }
         table.append(row)
@@ -107,7 +107,7 @@ def parameter_table(model: Any) -> list[dict[str, Any]]:
 
 
 def text_of(value: Any) -> str:
-    """Return a parameter as it would be written, without an object's address."""
+    """Return a parameter value as text, without the address of objects."""
     if isinstance(value, float | np.floating):
         return f"{float(value):.6g}"
     if callable(value):
@@ -117,7 +117,7 @@ def text_of(value: Any) -> str:
 
 
 def reproducibility(model: Any) -> dict[str, Any]:
-    """Return what is needed to get the same model again, and how to tell that it is the same."""
+    """Return version, seed and checksum, to reproduce the model."""
     from hedgerow import __version__
 
     seed = getattr(model, "random_state", None)

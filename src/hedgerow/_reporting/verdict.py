@@ -22,8 +22,8 @@ def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
     n_targets = len(summary["outcomes"])
     if n_targets == 1:
         return _sentence(outcome, metrics, summary["target"])
-    said = _sentence(outcome, metrics, outcome.name)
-    return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {said}"
+    sentence = _sentence(outcome, metrics, outcome.name)
+    return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {sentence}"
 
 
 def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str) -> str:

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-MOST_LETTERS = 60  # of a name that a user chose, in text
+MOST_LETTERS = 60  # of a user's name in text
 
 
 def brief(name: str) -> str:
-    """Return a name, cut if it would fill lines."""
+    """Return a name, shortened if it is very long."""
     return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
 
 
 def number(value: float | None, *, strip: bool = True) -> str:
-    """Return a number with as many digits as a reader can use; zeros at its end may stay."""
+    """Return a number with about four digits; `strip` removes trailing zeros."""
     if value is None or not np.isfinite(value):
         return "–"
     if value < 0.0:
@@ -23,13 +23,13 @@ def number(value: float | None, *, strip: bool = True) -> str:
     size = abs(value)
     if size != 0.0 and not 0.1 <= size < 1e10:
         return f"{value:.3g}" if strip else f"{value:#.3g}"
-    whole_digits = len(f"{size:.0f}") if size >= 1.0 else 0
-    text = f"{value:,.{max(0, 4 - whole_digits)}f}"
+    integer_digits = len(f"{size:.0f}") if size >= 1.0 else 0
+    text = f"{value:,.{max(0, 4 - integer_digits)}f}"
     return text.rstrip("0").rstrip(".") if strip and "." in text else text
 
 
 def decimals_of(values: Iterable[float]) -> int:
-    """Return how many decimals give the largest of some numbers four digits."""
+    """Return the number of decimals that gives the largest number four digits."""
     largest = max((abs(value) for value in values), default=0.0)
     if not np.isfinite(largest) or largest == 0.0:
         return 3
@@ -46,7 +46,7 @@ def fixed(value: float | None, decimals: int, *, signed: bool = False) -> str:
 
 
 def share_text(share: float) -> str:
-    """Return a share as a percentage; one that is not nothing is not called 0.0%."""
+    """Return a share as a percentage; positive ones are never 0.0%."""
     return "<0.1%" if 0.0 < share < 0.0005 else f"{100 * share:.1f}%"
 
 

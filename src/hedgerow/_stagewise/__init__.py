@@ -1,6 +1,6 @@
-"""Forward stagewise additive modelling with any base learner and any loss, as the lectures have it.
+"""Forward stagewise additive modelling with any base learner and any loss, as in the lectures.
 
-`rounds.py` is the algorithm; `losses.py`, `learners.py` and `steps.py` are what it is made of.
+`rounds.py` has the algorithm; `losses.py`, `learners.py` and `steps.py` its components.
 """
 
 from hedgerow._stagewise.estimators import StagewiseClassifier, StagewiseRegressor

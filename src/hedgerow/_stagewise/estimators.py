@@ -1,7 +1,7 @@
-"""The estimators: forward stagewise additive modelling with any base learner and any loss.
+"""The estimators of forward stagewise additive modelling, with any base learner and any loss.
 
-Plain Python around scikit-learn's estimators, written to be read beside the lectures. The fast
-boosting of `gradient_boosting.py` is tested against it where the two are the same algorithm.
+Plain Python around scikit-learn's estimators, to be read beside the lectures. Gradient boosting is
+tested against it where the two are the same algorithm.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from hedgerow.exceptions import DataError
 
 
 class Stagewise(Estimator):
-    """Stagewise boosting, apart from what a target is and what a score means."""
+    """The base class of stagewise boosting."""
 
     _task: ClassVar[Task]
     _parameters: ClassVar[tuple[Parameter, ...]]
     _model: AdditiveModel
 
     def _choose_loss(self, classes: Any) -> StagewiseLoss:
-        """Return the loss that the parameters name; `classes` are None for a regressor."""
+        """Return the loss that the parameters select; `classes` is None for a regressor."""
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -58,7 +58,7 @@ class Stagewise(Estimator):
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
-            Anything that the base learner takes; it is handed on as it is.
+            Any table that the base learner accepts; it is passed on unchanged.
         y : array of shape (n_rows,)
             The target.
         sample_weight : array of shape (n_rows,), optional
@@ -95,11 +95,11 @@ class Stagewise(Estimator):
         raise NotImplementedError
 
     def _meaning(self) -> Meaning | None:
-        """Return what is predicted of scores (n_rows, n_outputs), None if it is the scores."""
+        """Return the function from scores (n_rows, n_outputs) to predictions; None for identity."""
         raise NotImplementedError
 
     def _fitted_table(self, X: Any) -> Any:
-        """Return X, with its columns in the order of `fit`, after seeing that it has them."""
+        """Return X with its columns in the order of `fit`, or raise if they differ."""
         if getattr(X, "ndim", 2) == 1 and hasattr(self, "n_features_in_"):
             raise DataError(
                 "X has one dimension. Reshape your data: X.reshape(-1, 1) is one column, "
@@ -152,13 +152,13 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
-        The fitted learners: one a round, or for K > 2 classes K a round, one after the other.
+        The fitted learners: one per round, or K per round for K > 2 classes.
     steps_ : array, or list of arrays
-        ρ of each learner, before shrinkage; with a step per leaf, the step of each leaf number.
+        The step ρ of each learner, before shrinkage; with a step per leaf, an array by leaf number.
     init_ : array or estimator
         F₀: scores, one for each output, or the fitted `init`.
-    train_score_ : array with a number for each round
-        Mean loss on the training rows after each round.
+    train_score_ : array of shape (n_iter_,)
+        Mean loss on the training set after each round.
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
@@ -179,11 +179,11 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     True
     """
 
-    _task: ClassVar[Task] = Classification()
+    _task: ClassVar[Task] = Classification(multilabel=False)
     _parameters = parameters_for("classifier", PARAMETERS)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return raw scores, of ``classes_[1]`` if there are two classes, else a column a class.
+        """Return raw scores, those of ``classes_[1]`` for two classes, else a column per class.
 
         Under the log loss they are log-odds or log probabilities up to a constant, under the
         exponential loss half the log-odds.
@@ -227,7 +227,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
         return Meaning(self._scored_probabilities, "probability")
 
     def _scored_probabilities(self, scores: Floats) -> Floats:
-        """Return a probability for each score: of two classes, that of the second."""
+        """Return a probability for each score; for two classes, that of the second."""
         if scores.shape[1] == 1:
             return class_probabilities(scores[:, 0], self._model.link)[:, 1:]
         return class_probabilities(scores, self._model.link)
@@ -243,7 +243,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
 
 @with_parameters
 class StagewiseRegressor(RegressorMixin, Stagewise):
-    """Forward stagewise additive modelling for a number.
+    """Forward stagewise additive modelling for regression.
 
     Each round fits the base learner to the negative gradient of the loss at the scores so far, for
     the squared error to the residuals, finds how far to follow it, and adds it. The lectures' and
@@ -274,13 +274,13 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
-        The fitted learners, one a round.
+        The fitted learners, one per round.
     steps_ : array, or list of arrays
-        ρ of each learner, before shrinkage; with a step per leaf, the step of each leaf number.
+        The step ρ of each learner, before shrinkage; with a step per leaf, an array by leaf number.
     init_ : array or estimator
         F₀: a score, or the fitted `init`.
-    train_score_ : array with a number for each round
-        Mean loss on the training rows after each round; of the Huber loss, with that round's δ.
+    train_score_ : array of shape (n_iter_,)
+        Mean loss on the training set after each round; for the Huber loss, with that round's δ.
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
@@ -295,7 +295,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     True
     """
 
-    _task: ClassVar[Task] = Regression()
+    _task: ClassVar[Task] = Regression(multi_output=False)
     _parameters = parameters_for("regressor", PARAMETERS)
 
     def predict(self, X: Any) -> Floats:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound
-from hedgerow._boosting.fit.training_data import Examples, hold_out
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
@@ -93,11 +93,11 @@ class StagewiseData:
     """The checked arguments of `fit`: training set, validation set, and the loss."""
 
     columns: Attributes
-    classes: NDArray[Any] | None
+    classes: Any
     loss: StagewiseLoss
     step: str
-    train: Examples
-    validation: Examples | None
+    train: Dataset
+    validation: Dataset | None
 
 
 def fit_stagewise(
@@ -128,25 +128,25 @@ def read_data(
 ) -> StagewiseData:
     """Check the arguments of `fit`, and split off a validation set for early stopping."""
     estimator = settings.estimator
-    columns, classes, examples = _read_examples(settings, task, X, y, sample_weight)
-    examples = _with_weight(examples)
+    columns, classes, dataset = _read_dataset(settings, task, X, y, sample_weight)
+    dataset = _with_weight(dataset)
     loss: StagewiseLoss = estimator._choose_loss(classes)  # noqa: SLF001
-    objection = loss.objection(examples.target)
+    objection = loss.objection(dataset.target)
     if objection is not None:
         raise DataError(objection)
     step = resolve_step(estimator.step, settings.learner, loss)
     require_consistent(step, estimator.response, settings.learner, loss)
     _require_valid_init(settings, loss, is_classification=classes is not None)
-    _require_weight_support(settings, is_weighted=examples.weights is not None)
-    train, validation = examples, None
+    _require_weight_support(settings, is_weighted=dataset.weights is not None)
+    train, validation = dataset, None
     if estimator.early_stopping:
-        train, validation = _split_validation(settings, examples, stratify=classes is not None)
+        train, validation = _split_validation(settings, dataset, stratify=classes is not None)
     return StagewiseData(columns, classes, loss, step, train, validation)
 
 
-def _read_examples(
+def _read_dataset(
     settings: StagewiseSettings, task: Task, X: Any, y: Any, sample_weight: Any
-) -> tuple[Attributes, NDArray[Any] | None, Examples]:
+) -> tuple[Attributes, Any, Dataset]:
     """Return the attributes of the columns, the classes, and the rows."""
     estimator = settings.estimator
     count_rows(X)
@@ -159,21 +159,21 @@ def _read_examples(
         table = PassThroughTable(X)
         classes = getattr(estimator, "classes_", None)
         target = task.read_target(y, table.n_rows, classes)
-    return columns, classes, Examples(table, target, read_weights(sample_weight, table.n_rows))
+    return columns, classes, Dataset(table, target, read_weights(sample_weight, table.n_rows))
 
 
 def _split_validation(
-    settings: StagewiseSettings, examples: Examples, *, stratify: bool
-) -> tuple[Examples, Examples]:
+    settings: StagewiseSettings, dataset: Dataset, *, stratify: bool
+) -> tuple[Dataset, Dataset]:
     fraction = settings.estimator.validation_fraction
     try:
-        return hold_out(examples, fraction, settings.seed, stratify)
+        return split_holdout(dataset, fraction, settings.seed, stratify)
     except DataError:
-        n_rows = len(examples.target)
+        n_rows = len(dataset.target)
         rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
         raise DataError(
-            f"early_stopping holds out validation_fraction={fraction} of "
-            f"{rows}: none. Set a larger validation_fraction."
+            f"The validation set is empty: validation_fraction={fraction} of {rows}. Set a larger "
+            "validation_fraction."
         ) from None
 
 
@@ -184,8 +184,8 @@ def _require_valid_init(
     init_model, init = settings.init_model, settings.estimator.init
     if init_model is not None and init_model.link != loss.link:
         raise ParameterError(
-            f"loss={settings.estimator.loss!r} gives scores another meaning than they have in the "
-            "rounds that warm_start=True begins with."
+            f"loss={settings.estimator.loss!r} has another link than the rounds that "
+            "warm_start=True continues."
         )
     if is_classification and _is_model(init) and not hasattr(init, "predict_proba"):
         raise ParameterError(f"init={type(init).__name__} has no predict_proba.")
@@ -194,13 +194,13 @@ def _require_valid_init(
 def _require_weight_support(settings: StagewiseSettings, *, is_weighted: bool) -> None:
     """Raise if weights must be passed to an estimator that does not support them."""
     estimator, learner = settings.estimator, settings.learner.prototype
-    reason = "sample_weight was given"
+    reason = "sample_weight was passed"
     if is_weighted:
         require_weights(learner, "estimator", reason)
     if is_weighted and _is_model(estimator.init):
         require_weights(estimator.init, "init", reason)
     if settings.learner.predicts_signs:
-        require_weights(learner, "estimator", "a classifier's rows weigh as their gradients")
+        require_weights(learner, "estimator", "a classifier needs the gradients as weights")
     if estimator.response == "newton":
         require_weights(learner, "estimator", "response='newton' needs the hessian as weights")
 
@@ -339,26 +339,26 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
         )
 
 
-def _with_weight(examples: Examples) -> Examples:
+def _with_weight(dataset: Dataset) -> Dataset:
     """Return the rows with a positive weight."""
-    if examples.weights is None or examples.weights.all():
-        return examples
-    return examples.take(np.flatnonzero(examples.weights))
+    if dataset.weights is None or dataset.weights.all():
+        return dataset
+    return dataset.take(np.flatnonzero(dataset.weights))
 
 
 def _is_model(init: Any) -> bool:
     return init is not None and not isinstance(init, str)
 
 
-def _table(examples: Examples) -> Any:
-    table: Any = examples.table
+def _table(dataset: Dataset) -> Any:
+    table: Any = dataset.table
     return table.X
 
 
-def _weights(examples: Examples) -> Floats:
-    return np.ones(len(examples.target)) if examples.weights is None else examples.weights
+def _weights(dataset: Dataset) -> Floats:
+    return np.ones(len(dataset.target)) if dataset.weights is None else dataset.weights
 
 
-def _step_data(examples: Examples, model: AdditiveModel) -> StepData:
-    scores = model.scores(_table(examples), len(examples.target))
-    return StepData(examples.target, scores, _weights(examples))
+def _step_data(dataset: Dataset, model: AdditiveModel) -> StepData:
+    scores = model.scores(_table(dataset), len(dataset.target))
+    return StepData(dataset.target, scores, _weights(dataset))

@@ -1,7 +1,7 @@
-"""One-dimensional minimisation along a direction: how far to go before the loss stops falling.
+"""One-dimensional minimisation along a direction.
 
-What is searched is a root of the slope, not the lowest value: values near a minimum are all alike,
-so a search by value is exact to half the digits, one by slope to nearly all of them.
+The search finds a root of the slope: near a minimum values hardly differ, so a search by value is
+accurate to half of the digits, a search by slope to nearly all of them.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ MAX_HALVINGS = 50
 
 
 def line_search(slope: Function) -> float:
-    """Return the step at which a function stops falling, going down from 0.
+    """Return the step from 0 in the direction of descent that minimises a function.
 
     Parameters
     ----------
     slope : function of a step
-        The derivative. It may jump, as that of an absolute value, and may overflow far out.
+        The derivative. It may jump, as for an absolute value, and may overflow for large steps.
 
     Returns
     -------
     step : float
-        Where the slope changes sign; negative if the function falls that way. If the function falls
-        without end, 1 or −1 and a `ConvergenceWarning`.
+        Where the slope changes sign; negative if that is the direction of descent. If the function
+        decreases without bound, 1 or −1 and a `ConvergenceWarning`.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         at_zero = slope(0.0)
@@ -48,17 +48,17 @@ def line_search(slope: Function) -> float:
 
         def climb(step: float) -> float:
             value = down * slope(down * step)
-            return value if isfinite(value) else abs(at_zero)  # overflow is too far
+            return value if isfinite(value) else abs(at_zero)  # overflow: too far
 
         step = _next_root(climb, NEGLIGIBLE * abs(at_zero))
     if step is None:
-        _warn("falls without end, or its gradient is not that of the loss; a step of 1 is used")
+        _warn("decreases without bound, or its gradient is wrong; a step of 1 is used")
         return down
     return down * step
 
 
 def _next_root(climb: Function, level: float) -> float | None:
-    """Return where a function that is negative near 0 changes sign, or else where it is level."""
+    """Return where a function that is negative near 0 changes sign, or reaches −level."""
     bracket = _bracket(lambda step: climb(step) + level)
     if bracket is None:
         return None
@@ -73,9 +73,9 @@ def _root(function: Function, low: float, high: float) -> float:
 
 
 def _bracket(climb: Function) -> tuple[float, float] | None:
-    """Return steps, one twice the other, between which a function that is negative near 0 climbs.
+    """Return steps, one twice the other, between which a function becomes positive.
 
-    None if there are no such steps of a size worth looking at.
+    None if there are no such steps of a reasonable size.
     """
     edge = 1.0
     factor = 2.0 if climb(edge) < 0.0 else 0.5
@@ -89,8 +89,8 @@ def _bracket(climb: Function) -> tuple[float, float] | None:
 def shortened(step: float, value: Function, rounding: float) -> float:
     """Return the step if the function is not higher there than at 0, else halve it until it is not.
 
-    For functions that are not convex: the next root of the slope may lie behind a ridge. Values
-    that differ by no more than `rounding` are the same.
+    For functions that are not convex: the next root of the slope may lie behind a maximum. Values
+    that differ by no more than `rounding` count as equal.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         start = value(0.0)
@@ -100,7 +100,7 @@ def shortened(step: float, value: Function, rounding: float) -> float:
             step *= 0.5
             if value(step) < start:
                 return step
-    _warn("does not fall in the direction of its own gradient; a step of 0 is used")
+    _warn("does not decrease along its negative gradient; a step of 0 is used")
     return 0.0
 
 

@@ -1,53 +1,103 @@
-"""The losses of stagewise boosting: values of raw scores, derivatives, and optimal steps.
+"""The losses of stagewise boosting: formulas with derivatives, and optimal steps.
 
 Scores F have shape (n,), or (n, K) for K outputs; y holds numbers, or the class numbers 0 … K−1;
 every row has a weight w. A step is the ρ that minimises Σ w L(y, F + ρ h): in closed form
 where there is one, by line search elsewhere. A leaf's step is the same with h = 1 in the leaf.
+
+Base scores are those of the same losses in gradient boosting. Derivatives are not: theirs are made
+for Newton steps, with hessians that bound a step. Nor are they found automatically, as those of
+`hr.Loss` are, because NumPy's functions do not have the same bits on every processor.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from hedgerow._arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus, sum_of
-from hedgerow._boosting.losses import BinaryLogLoss, MultinomialLogLoss, SquaredError, read_only
+from hedgerow._boosting.losses import (
+    BaseLoss,
+    BinaryLogLoss,
+    ExponentialLoss,
+    MultinomialLogLoss,
+    SquaredError,
+    TweedieLoss,
+    read_only,
+)
 from hedgerow._stagewise.line_search import NEGLIGIBLE, line_search, shortened
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "softmax"]
+Function = Callable[[Floats, Floats], Floats]
 
 # A loss is flat where its hessian vanishes; this keeps Newton's response finite there.
 LEAST_HESSIAN = 1e-16
 
 
-class StagewiseLoss(ABC):
-    """A loss; `link` leads from a score to a prediction."""
+class Formula(NamedTuple):
+    """A loss as functions of (y, F): the value for every row, and derivatives with respect to F.
 
-    name: ClassVar[str]
+    The derivatives have the shape of F; `hessian` is the diagonal, None if there is none.
+    """
+
+    loss: Function
+    gradient: Function
+    hessian: Function | None = None
+
+
+class StagewiseLoss:
+    """A loss with its steps.
+
+    Attributes
+    ----------
+    name : str
+        The value of the parameter `loss`.
+    formula : Formula
+        The loss and its derivatives.
+    boosting_loss : BaseLoss
+        The same loss in gradient boosting, which has the best constant.
+    link : str
+        The function from scores to predictions.
+    n_outputs : int
+        Scores per row.
+    """
+
+    name: str
+    formula: Formula
+    boosting_loss: BaseLoss
     link: Link = "identity"
     n_outputs: int = 1
-    has_hessian: bool = True
-    has_newton_step: bool = True
 
-    @abstractmethod
+    @property
+    def has_hessian(self) -> bool:
+        """Whether there is a second derivative."""
+        return self.formula.hessian is not None
+
+    @property
+    def has_newton_step(self) -> bool:
+        """Whether there is a `newton_step`."""
+        return self.has_hessian
+
     def loss(self, y: Floats, F: Floats) -> Floats:
         """Return the loss of every row."""
+        return self.formula.loss(y, F)
 
-    @abstractmethod
     def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return the derivative by the scores, in their shape."""
+        """Return the derivative with respect to the scores, in their shape."""
+        return self.formula.gradient(y, F)
 
     def hessian(self, y: Floats, F: Floats) -> Floats:
-        """Return the second derivative by each score, in the shape of the scores."""
-        raise NotImplementedError
+        """Return the second derivative with respect to each score, in the shape of the scores."""
+        if self.formula.hessian is None:
+            raise NotImplementedError
+        return self.formula.hessian(y, F)
 
-    @abstractmethod
     def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return the scores, one for each output, that rounds start from: F₀."""
+        """Return the initial scores F₀, one for each output."""
+        return self.boosting_loss.base_score(y, w)
 
     def objection(self, y: Floats) -> str | None:  # noqa: ARG002
         """Return why the loss is not defined for this target; None if it is."""
@@ -92,22 +142,12 @@ class SquaredErrorLoss(StagewiseLoss):
     """½ (y − F)²: pseudo-residuals are residuals."""
 
     name = "squared_error"
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return half the square of the residual."""
-        return 0.5 * (y - F) ** 2
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return F − y."""
-        return F - y
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
-        """Return ones."""
-        return np.ones_like(F)
-
-    def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return the mean."""
-        return SquaredError().base_score(y, w)
+    boosting_loss = SquaredError()
+    formula = Formula(
+        loss=lambda y, F: 0.5 * (y - F) ** 2,
+        gradient=lambda y, F: F - y,
+        hessian=lambda _, F: np.ones_like(F),
+    )
 
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
         """Return Σ w r h / Σ w h²: 1 for a learner that is itself a least-squares fit."""
@@ -119,20 +159,13 @@ class PinballLoss(StagewiseLoss):
     """The pinball loss: α r where r = y − F is positive, (α − 1) r where it is negative."""
 
     name = "quantile"
-    has_hessian = False
-    has_newton_step = False
 
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return α r or (α − 1) r, whichever is positive."""
-        r = y - F
-        return np.maximum(self.alpha * r, (self.alpha - 1.0) * r)
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return −α below the target, 1 − α above it, 0 on it."""
-        return np.where(y > F, -self.alpha, np.where(y < F, 1.0 - self.alpha, 0.0))
+        self.formula = Formula(
+            loss=lambda y, F: np.maximum(alpha * (y - F), (alpha - 1.0) * (y - F)),
+            gradient=lambda y, F: np.where(y > F, -alpha, np.where(y < F, 1.0 - alpha, 0.0)),
+        )
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
         """Return the quantile."""
@@ -149,51 +182,42 @@ class AbsoluteErrorLoss(PinballLoss):
     name = "absolute_error"
 
     def __init__(self) -> None:
-        super().__init__(0.5)
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return the size of the residual."""
-        return np.abs(y - F)
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return the sign of F − y."""
-        return np.sign(F - y)
+        self.alpha = 0.5
+        self.formula = Formula(
+            loss=lambda y, F: np.abs(y - F), gradient=lambda y, F: np.sign(F - y)
+        )
 
 
 class HuberLoss(StagewiseLoss):
     """½ r² up to |r| = δ and δ (|r| − δ/2) beyond; δ is each round's α-quantile of |r|."""
 
     name = "huber"
-    has_hessian = False
+    has_newton_step = True
 
     def __init__(self, alpha: float, delta: float = 1.0) -> None:
         self.alpha = alpha
         self.delta = delta
+        self.formula = Formula(self._value, lambda y, F: np.clip(F - y, -delta, delta))
+
+    def _value(self, y: Floats, F: Floats) -> Floats:
+        size = np.abs(y - F)
+        inner = np.minimum(size, self.delta)
+        return inner * (size - 0.5 * inner)
 
     def adapted(self, y: Floats, F: Floats, w: Floats) -> Self:
-        """Return the loss with δ from the residuals; never 0, for then nothing would count."""
+        """Return the loss with δ from the residuals; never 0: all gradients would be 0."""
         size = np.abs(y - F)
         delta = weighted_quantile(size, w, self.alpha)
         if delta == 0.0:
             delta = float(size[size > 0.0].min(initial=np.inf))
         return type(self)(self.alpha, delta)
 
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return the square of small residuals, the size of large ones."""
-        size = np.abs(y - F)
-        inner = np.minimum(size, self.delta)
-        return inner * (size - 0.5 * inner)
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return F − y, cut at ±δ."""
-        return np.clip(F - y, -self.delta, self.delta)
-
     def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return the median, as Friedman does: δ is not known before there are residuals."""
+        """Return the median, as in Friedman's paper: without residuals there is no δ."""
         return np.array([weighted_quantile(y, w, 0.5)])
 
     def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:  # noqa: ARG002
-        """Return Friedman's step: from the median of the residuals, the mean of the cut rest."""
+        """Return Friedman's step: the median of the residuals plus the mean of the clipped rest."""
         r = y - F
         median = weighted_quantile(r, w, 0.5)
         rest = np.clip(r - median, -self.delta, self.delta)
@@ -205,24 +229,15 @@ class PoissonLoss(StagewiseLoss):
 
     name = "poisson"
     link: Link = "log"
+    formula = Formula(
+        loss=lambda y, F: exp(F) - y * F,
+        gradient=lambda y, F: exp(F) - y,
+        hessian=lambda _, F: exp(F),
+    )
 
     def objection(self, y: Floats) -> str | None:
-        """Object to negative numbers, and to all zeros."""
-        if y.min() < 0.0:
-            return f"y is {y.min()} in row {y.argmin()}, but loss='poisson' needs y >= 0."
-        return None if y.any() else "y is 0 in every row; loss='poisson' needs a positive mean."
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return e^F − y F."""
-        return exp(F) - y * F
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return e^F − y."""
-        return exp(F) - y
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
-        """Return e^F."""
-        return exp(F)
+        """Object to negative targets, and to all zeros."""
+        return TweedieLoss(1.0).objection(y)
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
         """Return the logarithm of the mean."""
@@ -230,26 +245,16 @@ class PoissonLoss(StagewiseLoss):
 
 
 class BinomialLogLoss(StagewiseLoss):
-    """−log P(y) with P(1) = 1 / (1 + e^−F)."""
+    """−log P(y) = log(1 + e^F) − y F, with p = P(1) = 1 / (1 + e^−F)."""
 
     name = "log_loss"
     link: Link = "sigmoid"
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return log(1 + e^F) − y F, without overflow."""
-        return softplus(F) - y * F
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return p − y."""
-        return sigmoid(F) - y
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
-        """Return p (1 − p)."""
-        return sigmoid(F) * sigmoid(-F)
-
-    def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return the log-odds."""
-        return BinaryLogLoss().base_score(y, w)
+    boosting_loss = BinaryLogLoss()
+    formula = Formula(
+        loss=lambda y, F: softplus(F) - y * F,
+        gradient=lambda y, F: sigmoid(F) - y,
+        hessian=lambda _, F: sigmoid(F) * sigmoid(-F),
+    )
 
 
 class MultinomialDeviance(StagewiseLoss):
@@ -260,26 +265,16 @@ class MultinomialDeviance(StagewiseLoss):
 
     def __init__(self, n_classes: int) -> None:
         self.n_outputs = n_classes
+        self.boosting_loss = MultinomialLogLoss(n_classes)
+        self.formula = Formula(self._value, self._slope, lambda _, F: _variance(softmax(F)))
 
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return log Σ e^F − F of the row's class."""
-        own = F[np.arange(len(y)), y.astype(np.intp)]
-        return log_sum_exp(F) - own
+    def _value(self, y: Floats, F: Floats) -> Floats:
+        return log_sum_exp(F) - F[np.arange(len(y)), y.astype(np.intp)]
 
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return p − 1 for the row's class, p for the others."""
+    def _slope(self, y: Floats, F: Floats) -> Floats:
         gradient = softmax(F)
         gradient[np.arange(len(y)), y.astype(np.intp)] -= 1.0
         return gradient
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:  # noqa: ARG002
-        """Return p (1 − p), the diagonal."""
-        p = softmax(F)
-        return p * (1.0 - p)
-
-    def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return the logarithms of the priors."""
-        return MultinomialLogLoss(self.n_outputs).base_score(y, w)
 
     def newton_step(self, y: Floats, F: Floats, w: Floats, output: int = 0) -> float:
         """Return Friedman's step: only K − 1 of the K scores are free, so (K − 1)/K of −G/H."""
@@ -288,26 +283,16 @@ class MultinomialDeviance(StagewiseLoss):
 
 
 class AdaBoostLoss(StagewiseLoss):
-    """e^−sF with s = ±1 for the classes: AdaBoost's; F is half the log-odds."""
+    """e^−sF with s = ±1 for the classes, the loss of AdaBoost; F is half the log-odds."""
 
     name = "exponential"
     link: Link = "half_sigmoid"
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Return e^−sF."""
-        return exp(-_sign(y) * F)
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Return −s e^−sF: the rows' AdaBoost weights, with the sign of the class."""
-        return -_sign(y) * self.loss(y, F)
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:
-        """Return e^−sF."""
-        return self.loss(y, F)
-
-    def best_constant(self, y: Floats, w: Floats) -> Floats:
-        """Return half the log-odds."""
-        return 0.5 * BinaryLogLoss().base_score(y, w)
+    boosting_loss = ExponentialLoss()
+    formula = Formula(
+        loss=lambda y, F: exp(-_sign(y) * F),
+        gradient=lambda y, F: -_sign(y) * exp(-_sign(y) * F),
+        hessian=lambda y, F: exp(-_sign(y) * F),
+    )
 
     def line_step(self, y: Floats, F: Floats, h: Floats, w: Floats) -> float:
         """Return ½ log((1 − err)/err) for a learner with outputs ±1; else search."""
@@ -330,22 +315,12 @@ class UserLoss(StagewiseLoss):
         self.user_loss = user_loss
         self.link = link
         self.n_outputs = n_outputs
-        self.has_hessian = self.has_newton_step = callable(getattr(user_loss, "hessian", None))
-
-    def loss(self, y: Floats, F: Floats) -> Floats:
-        """Call the user's method."""
-        return self._call("loss", y, F, y.shape)
-
-    def gradient(self, y: Floats, F: Floats) -> Floats:
-        """Call the user's method."""
-        return self._call("gradient", y, F, F.shape)
-
-    def hessian(self, y: Floats, F: Floats) -> Floats:
-        """Call the user's method."""
-        hessian = self._call("hessian", y, F, F.shape)
-        if (hessian < 0.0).any():
-            raise ParameterError("loss: hessian(y, F) returned a negative number.")
-        return hessian
+        has_hessian = callable(getattr(user_loss, "hessian", None))
+        self.formula = Formula(
+            loss=lambda y, F: self._call("loss", y, F, y.shape),
+            gradient=lambda y, F: self._call("gradient", y, F, F.shape),
+            hessian=self._hessian if has_hessian else None,
+        )
 
     def best_constant(self, y: Floats, w: Floats) -> Floats:
         """Return the constant by line search from 0; zeros for several outputs."""
@@ -358,6 +333,12 @@ class UserLoss(StagewiseLoss):
         step = super().line_step(y, F, h, w)
         rounding = float(np.finfo(float).eps * (np.abs(y).max() + np.abs(F).max()))
         return shortened(step, lambda rho: self.mean_loss(y, F + rho * h, w), rounding)
+
+    def _hessian(self, y: Floats, F: Floats) -> Floats:
+        hessian = self._call("hessian", y, F, F.shape)
+        if (hessian < 0.0).any():
+            raise ParameterError("loss: hessian(y, F) returned a negative number.")
+        return hessian
 
     def _call(self, method: str, y: Floats, F: Floats, shape: tuple[int, ...]) -> Floats:
         returned = np.asarray(getattr(self.user_loss, method)(read_only(y), read_only(F)))
@@ -433,3 +414,7 @@ def _pinball_step(r: Floats, h: Floats, w: Floats, alpha: float) -> float:
 
 def _sign(y: Floats) -> Floats:
     return 2.0 * y - 1.0
+
+
+def _variance(p: Floats) -> Floats:
+    return p * (1.0 - p)

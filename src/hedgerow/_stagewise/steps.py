@@ -1,4 +1,4 @@
-"""The step of a round: one ρ, or a step for every leaf."""
+"""The steps of a round: one ρ, or one for every leaf."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ def find_steps(
     kind : {"line_search", "per_leaf", "newton", "unit"}
         The parameter `step` of the estimators.
     loss, rows
-        What is minimised.
-    seen : list of arrays
+        The loss to minimise, and the rows.
+    inputs : list of arrays
         For each output, the predictions of its learner, or the leaves of the rows.
     shrinkage : float
-        ν, which each class's steps per leaf are multiplied by before the next class's are found.
+        The learning rate ν: with "per_leaf", the scores of a class are updated by ν times its steps
+        before the steps of the next class are computed.
     """
     if kind == "unit":
         return [1.0] * len(inputs)
@@ -79,7 +80,7 @@ def _leaf_steps_in_turn(
 
 
 def _leaf_steps(rule: LeafStep, rows: StepData, leaf: Leaves, output: int) -> Floats:
-    """Return a step for every leaf number; 0 for numbers that no row has."""
+    """Return a step for every leaf number; 0 for leaves without rows."""
     steps = np.zeros(leaf.max() + 1)
     for number in np.unique(leaf):
         in_leaf = rows.take(leaf == number)

@@ -1,8 +1,8 @@
-"""Stagewise boosting of Hedgerow's trees as one sum of trees, for explanations.
+"""Stagewise boosting of Hedgerow's trees as a sum of trees, for explanations.
 
-Every learner reads the table in its own way, since the rows that it was fitted to may not have had
-all categories. So the trees' features are the columns of the first learner, then those of the
-second, and so on; unless there are no categories, when all of them see the same numbers.
+Every learner has its own schema, because its sample may lack some categories. So the features of
+the sum are the columns of the first learner, then those of the second, and so on; without
+categorical features, all learners share the same columns.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ def sum_of_trees(
     meaning: Meaning | None,
     checked: Callable[[Any], Any],
 ) -> AdditiveTrees:
-    """Return a model's start and learners as a sum of trees.
+    """Return the initial scores and the learners of a model as a sum of trees.
 
     Parameters
     ----------
     model : AdditiveModel
-        What was fitted.
+        The fitted model.
     output_names : tuple of str
         A name for each score.
     meaning : Meaning, or None
-        What is predicted of scores.
+        The function from scores to predictions.
     checked : function of a table
-        Returns the table after seeing that it has the columns of `fit`.
+        Checks that a table has the columns of `fit`, and returns it.
     """
     _require_trees(model)
     learners = [stage.learner for stage in model.stages]
@@ -74,20 +74,20 @@ def _require_trees(model: AdditiveModel) -> None:
     others = [stage.learner for stage in model.stages if not isinstance(stage.learner, ours)]
     if others:
         raise ParameterError(
-            f"model: the learners of this model are {type(others[0]).__name__}s, not Hedgerow's "
-            "decision trees, and their sum is no sum of trees."
+            f"model: the base learners of this model are {type(others[0]).__name__}s, not "
+            "Hedgerow's decision trees, so the model is not a sum of trees."
         )
     if not isinstance(model.start, np.ndarray):
         raise ParameterError(
-            f"model: it starts at what a {type(model.start).__name__} predicts (init), which is no "
-            "sum of trees."
+            f"model: its initial scores are predictions of init={type(model.start).__name__}, so "
+            "the model is not a sum of trees."
         )
     if not model.stages:
-        raise ParameterError("model: it has no trees, for no row had a gradient to follow.")
+        raise ParameterError("model: it has no trees, because all gradients were 0.")
 
 
 def _terms(stage: Stage) -> Floats:
-    """Return what each node of the learner's tree would add as a leaf."""
+    """Return the term of each node of the learner's tree."""
     learner: Any = stage.learner
     n_nodes = len(learner.tree_.feature)
     if not isinstance(stage.step, float):
@@ -100,7 +100,7 @@ def _terms(stage: Stage) -> Floats:
 
 
 def _with_means(tree: Tree, terms: Floats) -> Floats:
-    """Return inner nodes the mean of their leaves, by the rows in them."""
+    """Return the terms with inner nodes set to the mean over their rows."""
     terms = terms.copy()
     for node in np.flatnonzero(tree.feature >= 0)[::-1]:  # children come after their parent
         children = [tree.left[node], tree.right[node]]

@@ -1,4 +1,4 @@
-"""Trees: their arrays, how they are grown, and the estimators that are one tree."""
+"""Trees: data structures, growing, and the decision tree estimators."""
 
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 

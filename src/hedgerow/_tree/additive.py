@@ -1,4 +1,4 @@
-"""A fitted model seen as a sum of trees, whatever ensemble it is: what explanations work on."""
+"""`AdditiveTrees`, a fitted model of any kind as a sum of trees: the form that explanations use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _as_it_is(X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """What scores mean: the prediction that is made of them, (n_rows, n_outputs), and its unit."""
+    """The function from scores to predictions, both (n_rows, n_outputs), and their unit."""
 
     of: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     unit: str
@@ -34,29 +34,29 @@ class Meaning:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveTrees:
-    """Trees whose sum is the score that a model gives, and how a table is read for them.
+    """Trees whose sum is the score of a model, and how they read a table.
 
     Attributes
     ----------
     ensemble : Ensemble
         Base score and trees. Their sum is the raw score that is explained.
     matrix : function of a table
-        Returns the table as the trees see it, (n_rows, ensemble.n_features).
+        Returns the table as the trees read it, (n_rows, ensemble.n_features).
     sources : int64 array (ensemble.n_features,)
-        For each feature of the ensemble the column of the table that it comes from. A column of
-        many categories may be several features.
+        For each feature of the ensemble, the column of the table that it comes from. A column with
+        many categories may become several features.
     feature_names : Labels, a tuple of str
-        What each column of the table is called.
+        The names of the table's columns.
     output_names : tuple of str
         A name for each score: a class, a quantile, a target.
     unit : str
-        What a score is, such as "log-odds" or "the target".
+        The unit of scores, such as "log-odds" or "the target".
     n_threads : int
-        Threads to use.
+        Number of threads.
     features : function of a table
-        Returns the table without columns that are no features, such as a ranker's queries.
+        Returns the table without columns that are not features, such as a ranker's queries.
     prediction : Meaning or None
-        What the model predicts of its scores, such as probabilities; None if it is the scores.
+        The predictions from scores, such as probabilities; None if they are the scores.
     """
 
     ensemble: Ensemble
@@ -75,7 +75,7 @@ class AdditiveTrees:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a table."""
+        """Number of columns of a table."""
         return len(self.feature_names)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
@@ -96,15 +96,15 @@ def additive_trees(model: Any) -> AdditiveTrees:
     Raises
     ------
     ParameterError
-        If the model is no sum of trees.
+        If the model is not a sum of trees.
     """
     if isinstance(model, Pipeline):
         raise ParameterError(
-            "model is a Pipeline: give its last step, pipeline[-1], and as X the table that this "
-            "step sees, pipeline[:-1].transform(X)."
+            "model is a Pipeline: pass its last step, pipeline[-1], and as X the input of that "
+            "step, pipeline[:-1].transform(X)."
         )
     if not isinstance(model, Estimator) and hasattr(model, "best_estimator_"):
-        raise ParameterError(f"model is a {type(model).__name__}: give its best_estimator_.")
+        raise ParameterError(f"model is a {type(model).__name__}: pass its best_estimator_.")
     if not isinstance(model, Estimator):
         raise ParameterError(
             f"model={short_repr(model)} is not allowed; it must be a fitted tree model of Hedgerow."
@@ -115,9 +115,9 @@ def additive_trees(model: Any) -> AdditiveTrees:
 def sums_over_splits(
     ensemble: Ensemble, kind: str, sources: NDArray[np.int64], n_columns: int
 ) -> NDArray[np.float64]:
-    """Return for each column of a table the sum over the splits on the features that it is.
+    """Return for each column of a table the sum over the splits on its features.
 
-    What is summed is their "gain", their "cover", or 1 for "split".
+    `kind` is what is summed: "gain", "cover", or 1 for "split".
     """
     inner = ensemble.feature >= 0
     summed = None if kind == "split" else getattr(ensemble, kind)[inner]
@@ -126,7 +126,7 @@ def sums_over_splits(
 
 
 def column_names(schema: TableSchema) -> Labels:
-    """Return what a table's columns are called, "x0" and so on if they have no names."""
+    """Return the names of a table's columns; "x0" and so on if they have none."""
     return labels_of(schema.feature_names, schema.n_features)
 
 
@@ -136,9 +136,9 @@ def numbered_names(n_columns: int) -> Labels:
 
 
 def class_names(classes: NDArray[Any] | Sequence[NDArray[Any]], target: str = "") -> list[str]:
-    """Return a name for each score of classes: of two, the second has the only score.
+    """Return a name for each score of a classifier; with two classes, only the second has one.
 
-    Of several columns of labels they are the scores of each, the column before the class.
+    For multilabel y, names consist of the column and the class.
     """
     if isinstance(classes, list | tuple):
         by_column = (class_names(one, f"y{k}=") for k, one in enumerate(classes))
@@ -148,12 +148,12 @@ def class_names(classes: NDArray[Any] | Sequence[NDArray[Any]], target: str = ""
 
 
 def number_names(n_outputs: int) -> list[str]:
-    """Return a name for each number that is predicted."""
+    """Return a name for each output of a regressor."""
     return ["y"] if n_outputs == 1 else [f"y{k}" for k in range(n_outputs)]
 
 
 def leaf_names(outputs: Outputs) -> tuple[str, ...]:
-    """Return a name for each value of a leaf of trees that were grown to the end."""
+    """Return a name for each leaf value of CART trees."""
     if isinstance(outputs, NumberOutputs):
         return tuple(number_names(outputs.n_outputs))
     single = outputs.classes[0] if outputs.is_single else outputs.classes
@@ -161,5 +161,5 @@ def leaf_names(outputs: Outputs) -> tuple[str, ...]:
 
 
 def leaf_unit(outputs: Outputs) -> str:
-    """Return what values of leaves of such trees are."""
+    """Return the unit of the leaf values of CART trees."""
     return "probability" if isinstance(outputs, ClassOutputs) else "the target"

@@ -1,4 +1,4 @@
-"""Trees grown to the end, as CART and forests grow them (`native/cart/`).
+"""CART: fully grown trees, for decision trees and forests (`native/cart/`).
 
 The table is a `BinnedMatrix`, whose bins are the candidate thresholds, or a `SortedMatrix`, in
 which every value is a candidate. Many trees are grown in one call, each on its own sample of the

@@ -1,4 +1,4 @@
-"""The estimators: one tree, grown to the end and perhaps pruned (CART), for classes and numbers."""
+"""Decision tree estimators: CART trees for classification and regression, optionally pruned."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T", bound="DecisionTree")
 
 
 class DecisionTree(TableEstimator):
-    """A tree, apart from what its target is."""
+    """The base class of decision trees."""
 
     _outputs: ClassVar[type[Outputs]]
     _model: TreeModel
@@ -64,14 +64,14 @@ class DecisionTree(TableEstimator):
         return bool(self.splitter == "hist")
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return the α at which subtrees are pruned one after another, and the impurity then.
+        """Return the sequence of α at which subtrees are pruned, and the impurities after that.
 
         The estimator is not changed. Parameters are those of `fit`.
 
         Returns
         -------
         Bunch
-            ``ccp_alphas``, rising from 0, and ``impurities``, those of all leaves together.
+            ``ccp_alphas``, increasing from 0, and ``impurities``, the totals of all leaves.
         """
         check_parameters(self)
         unpruned = grow(self, self._outputs, X, y, sample_weight)
@@ -85,21 +85,21 @@ class DecisionTree(TableEstimator):
 
     @property
     def max_features_(self) -> int:
-        """Features that a node tries."""
+        """Number of features sampled for each node."""
         return n_candidate_features(self.max_features, self._fitted_model().schema.n_features)
 
     @property
     def tree_(self) -> Tree:
-        """The tree's arrays."""
+        """The arrays of the tree."""
         tree: Tree = self._fitted_model().tree
         return tree
 
     def get_depth(self) -> int:
-        """Return how many splits there are from the root to the deepest leaf."""
+        """Return the depth of the tree."""
         return self.tree_.depth_below()
 
     def get_n_leaves(self) -> int:
-        """Return how many leaves there are."""
+        """Return the number of leaves."""
         return self.tree_.n_leaves
 
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -109,12 +109,12 @@ class DecisionTree(TableEstimator):
         return leaves[:, 0].copy()
 
     def decision_path(self, X: Any) -> Any:
-        """Return the nodes that each row passes, as a sparse matrix of ones."""
+        """Return the nodes on the path of each row, as a sparse matrix of ones."""
         return self._fitted_model().tree.paths(self.apply(X))
 
     @property
     def feature_importances_(self) -> Floats:
-        """Each feature's part of the fall of impurity; all 0 if there is no split."""
+        """Each feature's share of the total impurity decrease; all 0 if there is no split."""
         tree = self.tree_
         inner = tree.feature >= 0
         decreases = np.bincount(
@@ -134,22 +134,22 @@ class DecisionTree(TableEstimator):
         show_weights: bool = False,
         show_missing: bool = False,
     ) -> str:
-        """Return the tree as text: what is true on each side of a split, and what leaves predict.
+        """Return the tree as text: the conditions of splits, and the predictions of leaves.
 
         Parameters
         ----------
         feature_names : list of str, optional
-            Names of the columns; those of `fit`, or ``feature_0`` and so on, if left out.
+            Names of the features; by default those of `fit`, or ``feature_0`` and so on.
         max_depth : int
             Maximum depth to print; deeper branches are summarized by their depth.
         spacing : int
-            How far to indent.
+            Width of the indentation.
         decimals : int
-            Digits after the point.
+            Digits after the decimal point.
         show_weights : bool
-            Tell the weight of the training rows in each leaf.
+            Whether to show the weight of the training rows in each leaf.
         show_missing : bool
-            Tell to which side of a split missing values go.
+            Whether to show the side to which missing values go.
         """
         model: TreeModel = self._fitted_model()
         if feature_names is not None and len(feature_names) != self.n_features_in_:
@@ -195,7 +195,7 @@ class DecisionTree(TableEstimator):
 
 
 def as_fitted(tree: T, model: TreeModel) -> T:
-    """Make a decision tree the result of a fit that gave this model."""
+    """Set the fitted attributes of a decision tree."""
     attributes = column_attributes(model.schema) | model.outputs.attributes()
     adopt(tree, attributes | {"_model": model})
     return tree
@@ -214,19 +214,19 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
     classes_ : array of shape (n_classes,), or a list of such
         The classes of each output, sorted.
     n_classes_ : int, or a list of int
-        How many there are.
+        Number of classes of each output.
     n_outputs_ : int
         Number of outputs (columns of y).
     max_features_ : int
-        Features that a node tries.
+        Number of features sampled for each node.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
         Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
+        Each feature's share of the total impurity decrease.
     tree_ : Tree
-        The tree's arrays. Of two classes, values are the share of the second.
+        The arrays of the tree. For two classes, values are the share of the second.
 
     Examples
     --------
@@ -300,15 +300,15 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     n_outputs_ : int
         Number of outputs (columns of y).
     max_features_ : int
-        Features that a node tries.
+        Number of features sampled for each node.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
         Feature names, if X has string names.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the fall of impurity.
+        Each feature's share of the total impurity decrease.
     tree_ : Tree
-        The tree's arrays.
+        The arrays of the tree.
 
     Examples
     --------

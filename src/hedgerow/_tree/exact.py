@@ -1,7 +1,7 @@
-"""Exact greedy growth: every boundary between neighbouring values is a candidate (Algorithm 1).
+"""Exact greedy growth: a candidate threshold between any two adjacent values (Algorithm 1).
 
-A table is sorted once; each tree is then one native call. Same rules and same arrays as the
-histogram engine, but thresholds are midpoints between values and nothing is binned.
+A table is sorted once; each tree is then one native call. Rules and arrays are those of the
+histogram engine, but thresholds are midpoints between values instead of bin boundaries.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ Column = NDArray[Any]
 
 
 class ExactGrower:
-    """Grows trees on one table, sorted once.
+    """Grows trees on one table, which is sorted once.
 
-    It keeps views of the columns (for thresholds), their sorted lists and working memory: 16 bytes
-    a value. One tree at a time: not to be shared between threads.
+    It keeps views of the columns (for thresholds), their sorted order and working memory: 16 bytes
+    per value. Not thread-safe: it grows one tree at a time.
 
     Parameters
     ----------
     columns : sequence of 1-d arrays, or a 2-d array (n_rows, n_features)
-        Numeric columns of any dtype and stride, NaN is missing. A categorical column holds bin
+        Numeric columns of any dtype and stride; NaN is missing. Categorical columns contain bin
         numbers 0 … 254; NaN, negative numbers and 255 are missing.
     is_categorical : bool array, optional
         Which columns are categorical; none by default.
     n_threads : int
-        Threads that sort.
+        Threads for sorting.
     """
 
     def __init__(
@@ -72,21 +72,21 @@ class ExactGrower:
         g, h : float64 arrays (n_rows,)
             Gradients and hessians of all rows, weights multiplied in.
         params : GrowthParams
-            How to grow.
+            The growth parameters.
         rows : integer array, optional
-            Distinct rows in the bag, at least one; all by default.
+            The distinct rows of the bag, at least one; all by default.
         features : bool array (n_features,), optional
             Features that this tree may use; all by default.
         tree_id : int
-            Which tree this is; with ``params.seed`` the key of the draws of columns.
+            Index of the tree; with ``params.seed`` it determines the sampled features.
         n_threads : int
-            Threads at most; the tree does not depend on it.
+            Maximum number of threads; the tree does not depend on it.
 
         Returns
         -------
         dict of arrays
-            The fields of a `Tree` (no ``split_bin``), and ``leaf_of_row`` (int32): the leaf of each
-            row, -1 for rows that are not in the bag.
+            The fields of a `Tree` except ``split_bin``, and ``leaf_of_row`` (int32): the leaf of
+            each row, -1 for rows that are not in the bag.
         """
         bag = None if rows is None else np.sort(rows).astype(np.uint32)
         allowed = np.arange(len(self._columns)) if features is None else np.flatnonzero(features)
@@ -109,7 +109,7 @@ def _floats(column: Column) -> Column:
 
 
 def category_bins(column: Column) -> NDArray[np.uint8]:
-    """Return bin numbers as bytes; what is not one of 0 … 254 is missing, 255."""
+    """Return bin numbers as bytes; everything except 0 … 254 becomes 255, missing."""
     if column.dtype == np.uint8:
         return column
     is_valid = (column >= 0) & (column < MISSING_BIN)

@@ -1,4 +1,4 @@
-"""A tree as text, for a person to read."""
+"""A tree as text."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hedgerow._data.names import labels_of
 from hedgerow._data.schema import TableSchema
 from hedgerow._tree.structure import Tree
 
-_MAX_CATEGORIES = 6  # that a line names
+_MAX_CATEGORIES = 6  # listed in a line
 
 
 class Wording:
-    """How tests are worded: names of features and of categories."""
+    """The text of splits: names of features and categories, and formats of thresholds."""
 
     def __init__(
         self,
@@ -35,21 +35,22 @@ class Wording:
         self.missing = " or missing" if show_missing else ""
 
     def sides(self, tree: Tree, node: int) -> tuple[str, str]:
-        """Return what is true of the rows that go left, and of those that go right."""
+        """Return the conditions for rows that go left and for rows that go right."""
         feature = int(tree.feature[node])
         name, missing_left = self.names[feature], bool(tree.missing_left[node])
         if tree.category_set[node] >= 0:
             left, right = map(_join, self.categories(tree, node))
-            words = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
+            conditions = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
         elif tree.threshold[node] == np.finfo(np.float64).max:
             return f"{name} is not missing", f"{name} is missing"
         else:
             threshold = f"{tree.threshold[node]:.{self.decimals}f}"
-            words = f"{name} <= {threshold}", f"{name} >  {threshold}"
-        return words[0] + self.missing * missing_left, words[1] + self.missing * (not missing_left)
+            conditions = f"{name} <= {threshold}", f"{name} >  {threshold}"
+        left, right = conditions
+        return left + self.missing * missing_left, right + self.missing * (not missing_left)
 
     def categories(self, tree: Tree, node: int) -> tuple[list[Any], list[Any]]:
-        """Return the categories that go left, and those that go right."""
+        """Return the categories that go left and those that go right."""
         feature = int(tree.feature[node])
         bits = tree.category_bits[tree.category_set[node]]
         bins = np.asarray(self.category_bins[feature], np.intp)

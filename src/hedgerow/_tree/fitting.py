@@ -10,10 +10,9 @@ import numpy as np
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
-from hedgerow._data.class_weight import weigh_by_class
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._params import parameters_of
 from hedgerow._threads import effective_n_jobs
@@ -38,7 +37,7 @@ LIMITS = (
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A tree with the schema and bins of its tables, and the outputs of its leaves."""
+    """A tree with the schema and bins of its table, and the meaning of its leaf values."""
 
     schema: TableSchema
     binner: Binner
@@ -143,9 +142,9 @@ def _grow(
 
 
 def warn_if_never_split(estimator: Estimator, features: Any, n_rows: int) -> None:
-    """Warn if no node tests a feature and a limit that the user has set is in force.
+    """Warn if no tree has a split and a parameter that is not the default limits splits.
 
-    Without limits, a tree of one leaf follows from the data: equal targets, or equal rows.
+    Without limits, a tree with one leaf follows from the data: equal targets, or equal rows.
     """
     if (features >= 0).any():
         return

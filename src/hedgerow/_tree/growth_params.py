@@ -1,8 +1,8 @@
-"""The parameters of growing one tree, as every grower takes them.
+"""Growth parameters: their declarations for estimators, and `GrowthParams` for growers.
 
-Plain numbers, already checked where the user gave them; 0 is "no limit" where a limit can be off.
-Kernels take a `GrowthParams` as it is: ``native/shared/growth_params.hpp`` and
-``native/tree/constraints.hpp`` have fields of the same names, and a test holds them together.
+A `GrowthParams` has checked values, with 0 for "no limit". Kernels read its fields by name:
+``native/shared/growth_params.hpp`` and ``native/tree/constraints.hpp`` have the same fields, and a
+test compares them.
 """
 
 from __future__ import annotations
@@ -125,57 +125,55 @@ COLSAMPLE_BYNODE = Parameter(
 
 @dataclass(frozen=True)
 class GrowthParams:
-    """How a tree grows, when it stops, and what its leaves are worth.
+    """The parameters of all boosting engines.
 
     Attributes
     ----------
     max_leaves, max_depth : int
-        Limits on the tree; 0 is no limit. A root alone has depth 0.
+        Maximum number of leaves, and maximum depth (a single leaf has depth 0); 0 is no limit.
     min_samples_leaf : int
-        Rows that each child of a split must have.
+        Minimum number of rows in each child of a split.
     min_child_weight : float
-        Sum of hessians that each child of a split must have.
+        Minimum sum of hessians in each child of a split.
     reg_lambda, reg_alpha : float
-        L2 and L1 penalty on a leaf's weight.
+        L2 and L1 penalty on leaf weights.
     min_split_gain : float
-        γ: what a split must gain before it is worth a leaf more.
+        Minimum gain of a split (γ).
     max_delta_step : float
-        Largest magnitude of a leaf's weight before shrinkage; 0 is no limit.
+        Maximum absolute leaf weight before shrinkage; 0 is no limit.
     learning_rate : float
         Shrinkage: a leaf adds ``learning_rate * weight``.
     grow_policy : {"leafwise", "levelwise"}
-        Split the leaf that gains most, or every leaf of a level in turn.
+        Whether the leaf with the largest gain is split next, or all leaves of a level.
     max_cat_to_onehot : int
-        Up to this many categories in a node, each is tried against the rest.
+        With at most this many categories in a node, each is tried against the rest.
     max_cat_threshold : int
-        Most categories on the listed side of a split that sorts categories.
+        Maximum number of categories on the smaller side of a split of sorted categories.
     cat_smooth : float
         Added to a category's hessian when categories are sorted by gradient over hessian.
     cat_l2 : float
-        Added to ``reg_lambda`` in the gain of a split that sorts categories.
+        Added to ``reg_lambda`` in the gain of a split of sorted categories.
     min_category_weight : float
-        Sum of hessians below which a category of a node is not sorted with the others, but goes
-        right: too few rows to say where it belongs. 2.5 is ten rows of an even log loss,
-        three of a squared error; no whole number, so that rounding does not decide.
+        Minimum sum of hessians of a category in a node to be sorted; categories with fewer rows go
+        right. 2.5 is ten rows of a log loss with balanced classes, three of a squared error; not an
+        integer, so that rounding does not matter.
     colsample_bytree, colsample_bylevel, colsample_bynode : float
-        Fraction of the features that a tree may use, of those that a level, and of those that a
-        node may.
+        Fractions of the features sampled for a tree, of these for a level, and of these for a node.
     leaf_decay_rate, leaf_growth_rate : float
-        Rates a and b of a loss that consists of the exponentials e^(−a s) and e^(b s): its leaves
-        take the best step. Both 0 is any other loss: Newton's step.
+        Rates a and b of a loss that consists of e^(−a s) and e^(b s), whose leaf weights are exact
+        minimisers. Both are 0 for other losses, whose leaf weights are Newton steps.
     interaction_groups : tuple of tuples of int
-        Features that may be on a path together, increasing; a path's features all belong to one
-        group. None given: any may.
+        Groups of features, increasing; the features on a path all belong to one group. Empty: no
+        constraint.
     most_features_on_path : int
-        Different features on a path, at most; 0 is no limit.
+        Maximum number of different features on a path; 0 is no limit.
     directions : tuple of int
-        1 for a feature with which values may not fall, -1 for one with which they may not rise,
-        else 0. None given: all are 0.
+        Monotone constraints: 1 if values may not decrease with a feature, -1 if they may not
+        increase, else 0. Empty: no constraint.
     feature_weights : tuple of float
-        What each feature's gains are multiplied with when splits compete; 0 forbids a feature. None
-        given: all are 1.
+        Factors of each feature's gain when splits are compared; 0 excludes a feature. Empty: all 1.
     seed : int
-        Key of the column draws, with the number of the tree.
+        Random seed of the feature sampling.
     """
 
     max_leaves: int = 31
@@ -206,16 +204,16 @@ class GrowthParams:
 
     @classmethod
     def of(cls, estimator: Estimator, **others: Any) -> GrowthParams:
-        """Return the estimator's parameters of the same names, and others by name.
+        """Return the estimator's parameters with the names of fields, and others by name.
 
-        An estimator has None where a limit is off, and the growers 0.
+        None, which is no limit for estimators, becomes 0.
         """
         parameters = vars(estimator)
-        shared = (field.name for field in fields(cls) if field.name in parameters)
-        own: dict[str, Any] = {name: parameters[name] for name in shared}
-        limits = {name: 0 for name, value in own.items() if value is None}
-        return cls(**own | limits | others)
+        names = (field.name for field in fields(cls) if field.name in parameters)
+        values: dict[str, Any] = {name: parameters[name] for name in names}
+        limits = {name: 0 for name, value in values.items() if value is None}
+        return cls(**values | limits | others)
 
     def usable_features(self, n_features: int) -> list[int]:
-        """Return the features that trees may use at all."""
+        """Return the features whose weight is not 0."""
         return [f for f in range(n_features) if not self.feature_weights or self.feature_weights[f]]

@@ -1,7 +1,8 @@
-"""Slopes of leaves as flat arrays: what a leaf adds along the features on its path.
+"""The slopes of linear leaves, as flat arrays.
 
-A leaf with slopes adds ``value + Σ coefficient · (x − centre)``, where x is clipped to ``low`` …
-``high``, about the range of the leaf's training rows, and a missing x adds nothing.
+A linear leaf adds ``value + Σ coefficient · (x − centre)`` over features on its path, where x is
+clipped to ``low`` … ``high``, the extended range of the leaf's training rows, and a missing x adds
+nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SLOPE_ARRAYS = tuple(_DTYPES)
 
 @dataclass(frozen=True, eq=False)
 class LinearLeaves:
-    """The slopes of a tree, or of trees one after another; there is at least one.
+    """The slopes of a tree, or of concatenated trees; there is at least one.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class LinearLeaves:
     feature : int32 array (n_terms,)
         The numeric feature of a term.
     coefficient, centre : float64 arrays (n_terms, n_values)
-        The slope of each of the leaf's values (shrinkage included), and where it adds nothing.
+        The slope of each of the leaf's values (shrinkage included), and the x where it adds 0.
     low, high : float64 arrays (n_terms,)
         The range that x is clipped to.
     """
@@ -52,7 +53,7 @@ class LinearLeaves:
 
     @property
     def n_terms(self) -> int:
-        """Slopes of all leaves."""
+        """Number of slopes of all leaves."""
         return len(self.feature)
 
     @property
@@ -68,7 +69,7 @@ class LinearLeaves:
     __hash__ = None  # type: ignore[assignment]
 
     def of_nodes(self, begin: int, end: int) -> LinearLeaves | None:
-        """Return the slopes of some nodes alone; None if they have none."""
+        """Return the slopes of some of the nodes; None if they have none."""
         first, last = self.start[begin], self.start[end]
         if first == last:
             return None
@@ -76,7 +77,7 @@ class LinearLeaves:
         return LinearLeaves(start=self.start[begin : end + 1] - first, **terms)
 
     def steep(self) -> LinearLeaves | None:
-        """Return the same without terms that add nothing; None if all of them are such."""
+        """Return the terms with a nonzero slope; None if there are none."""
         nonzero = (self.coefficient != 0.0).any(axis=1)
         if not nonzero.any():
             return None
@@ -89,11 +90,11 @@ class LinearLeaves:
         return replace(self, coefficient=factor * self.coefficient)
 
     def native(self) -> _native.LinearTerms:
-        """Return what kernels take, by node."""
+        """Return the native form, by node."""
         return _native.LinearTerms(*(getattr(self, name) for name in SLOPE_ARRAYS))
 
     def native_by_leaf(self, is_leaf: NDArray[np.bool_]) -> _native.LinearTerms:
-        """Return what kernels take where leaves are counted."""
+        """Return the native form, by leaf."""
         by_leaf = np.append(self.start[:-1][is_leaf], self.start[-1])
         return replace(self, start=by_leaf).native()
 
@@ -104,19 +105,19 @@ class LinearLeaves:
         value: Floats,
         n_features: int,
     ) -> None:
-        """Require of arrays that may come from any file that they can be predicted with safely."""
+        """Check arrays that may come from any file: prediction with them must be safe."""
         self._check_shapes(require, value)
         size = np.diff(self.start)
-        require((size >= 0).all(), "slopes.start does not increase")
-        require(not size[~is_leaf].any(), "a node that is no leaf has slopes")
+        require((size >= 0).all(), "slopes.start is not increasing")
+        require(not size[~is_leaf].any(), "an inner node has slopes")
         in_range = (self.feature >= 0) & (self.feature < n_features)
         require(in_range.all(), "the feature of a slope is out of range")
         for name in SLOPE_ARRAYS[2:]:
             require(
                 np.isfinite(getattr(self, name)).all(), f"slopes.{name} has a non-finite number"
             )
-        require((self.low <= self.high).all(), "a slope's range has no number")
-        require(np.isfinite(self._reach(value)).all(), "a leaf adds more than a number can hold")
+        require((self.low <= self.high).all(), "a slope's range is empty")
+        require(np.isfinite(self._reach(value)).all(), "the values of a leaf can overflow")
 
     def _check_shapes(self, require: Callable[[bool | np.bool_, str], None], value: Floats) -> None:
         n_terms, n_values = self.n_terms, value.shape[1]
@@ -130,10 +131,10 @@ class LinearLeaves:
             require(array.shape == shape, f"slopes.{name} is of shape {array.shape}, not {shape}")
         require(n_terms > 0, "slopes have no terms")
         is_whole = self.start[0] == 0 and self.start[-1] == n_terms
-        require(is_whole, "slopes.start does not lead from the first term to the last")
+        require(is_whole, "slopes.start does not span the terms")
 
     def _reach(self, value: Floats) -> Floats:
-        """Return how large what a node adds can become, whatever the row."""
+        """Return the largest absolute value that each node can add to a row."""
         with np.errstate(over="ignore", invalid="ignore"):
             far = np.maximum(
                 np.abs(self.low[:, None] - self.centre), np.abs(self.high[:, None] - self.centre)
@@ -165,28 +166,29 @@ def joined_slopes(
 def mixed_slopes(
     old: LinearLeaves | None, new: LinearLeaves | None, share_of_old: Floats
 ) -> tuple[LinearLeaves | None, Floats | float]:
-    """Mix the slopes of a tree's leaves, of which the part `kept` (n_nodes,) is of the old ones.
+    """Return the weighted mean of the old and new slopes of a tree's leaves, and offsets of values.
 
-    Returns them, and what values (n_nodes, n_values) must be changed by: where both have a slope
-    along a feature, its centre is a mixture too, and the leaf's line must stay that of both.
+    `share_of_old` (n_nodes,) is the weight of the old slopes. Where both have a slope along a
+    feature, the centre is averaged too; adding the offsets (n_nodes, n_values) to the values then
+    keeps the mean of the two linear functions.
     """
     both = [
-        (s, part[s.node])
-        for s, part in ((old, share_of_old), (new, 1.0 - share_of_old))
-        if s is not None
+        (slopes, share[slopes.node])
+        for slopes, share in ((old, share_of_old), (new, 1.0 - share_of_old))
+        if slopes is not None
     ]
     if not both:
         return None, 0.0
-    share = np.concatenate([part for _, part in both])[:, np.newaxis]
-    counts = share[:, 0] > 0.0
+    share = np.concatenate([of_terms for _, of_terms in both])[:, np.newaxis]
+    is_used = share[:, 0] > 0.0
     node, feature, slope, centre, low, high = (
-        np.concatenate([getattr(slopes, name) for slopes, _ in both])[counts]
+        np.concatenate([getattr(slopes, name) for slopes, _ in both])[is_used]
         for name in ("node", *SLOPE_ARRAYS[1:])
     )
-    share = share[counts]
+    share = share[is_used]
     term, place = np.unique(node << 32 | feature, return_inverse=True)
-    parts = _sums(place, share, len(term))
-    mean = _sums(place, share * centre, len(term)) / parts
+    total = _sums(place, share, len(term))
+    mean = _sums(place, share * centre, len(term)) / total
     offset = _sums(node, share * slope * (mean[place] - centre), len(share_of_old))
     lowest, highest = np.full(len(term), np.inf), np.full(len(term), -np.inf)
     np.minimum.at(lowest, place, low)
@@ -203,7 +205,7 @@ def mixed_slopes(
 
 
 def _sums(place: NDArray[Any], values: Floats, n_places: int) -> Floats:
-    """Return the sums of rows that have the same place, of shape (n_places, n_columns)."""
+    """Return the sums of rows with the same place, of shape (n_places, n_columns)."""
     sums = np.zeros((n_places, values.shape[1]))
     np.add.at(sums, place, values)
     return sums

@@ -1,8 +1,8 @@
 """Packed forests of deep trees: nodes without redundant fields.
 
-Nodes are in preorder, so that a node's left child is the next node and the right child follows the
-left one's last. Tests refer to bins, whose thresholds all trees share. That takes a fifth of the
-memory of a record for each node; `tree` unpacks one tree into the arrays of a `Tree`.
+Nodes are in preorder: a node's left child is the next node, and the right child follows the left
+subtree. Splits refer to bins, whose thresholds all trees share. This takes a fifth of the memory of
+an `Ensemble`; `tree` unpacks one tree into the arrays of a `Tree`.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ class PackedForest:
 
     @property
     def n_trees(self) -> int:
-        """Trees."""
+        """Number of trees."""
         return len(self.tree_offset) - 1
 
     @property
     def n_features(self) -> int:
-        """Columns of a table."""
+        """Number of features."""
         return len(self.binner.is_categorical)
 
     @property
     def n_values(self) -> int:
-        """Numbers in a leaf."""
+        """Number of values of a leaf."""
         return self.value.shape[1]
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of all trees."""
+        """Number of leaves of all trees."""
         return len(self.value)
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of all trees, leaves included."""
+        """Number of nodes of all trees, leaves included."""
         return len(self.feature)
 
     def __repr__(self) -> str:
@@ -82,11 +82,11 @@ class PackedForest:
         return self.__dict__ | {"_predictor": None}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what is stored, by name."""
+        """Return the stored arrays by name."""
         return {name: getattr(self, name) for name in ARRAYS}
 
     def first_trees(self, n_trees: int) -> PackedForest:
-        """Return the forest of the first trees alone, sharing memory with this one."""
+        """Return the forest of the first trees, sharing memory with this one."""
         n_nodes = int(self.tree_offset[n_trees])
         n_leaves = int(np.count_nonzero(self.feature[:n_nodes] < 0))
         ends = dict.fromkeys(("value", "cover", "count"), n_leaves)
@@ -116,7 +116,7 @@ class PackedForest:
         missing_left[~is_leaf] = self.missing_left[inner]
         gain = np.zeros(len(feature))
         gain[~is_leaf] = self.gain[inner]
-        value, cover, count = _from_the_leaves(
+        value, cover, count = _from_leaves(
             left, right, self.value[leaves], self.cover[leaves], self.count[leaves]
         )
         return Tree(
@@ -145,7 +145,7 @@ class PackedForest:
     ) -> Floats:
         """Return the sum of the values of trees ``first`` … ``last - 1``, (n_rows, n_values).
 
-        ``values`` are those of the leaves unless others are given.
+        ``values`` replaces the values of the leaves.
         """
         values = self.value if values is None else values
         sums = np.zeros((len(X), values.shape[1]))
@@ -156,10 +156,10 @@ class PackedForest:
     def sum_out_of_bag(
         self, X: Rows, bits: NDArray[np.uint8], *, values: Floats | None = None, n_threads: int = 1
     ) -> tuple[Floats, NDArray[np.int32]]:
-        """Return each row's sum over the trees whose bit is set for it, and how many these are.
+        """Return each row's sum over the trees whose bit is set for it, and their number.
 
-        ``bits`` has a row of bytes for each tree, least significant bit first. ``values`` are those
-        of the leaves unless others are given.
+        ``bits`` has a row of bytes for each tree, least significant bit first. ``values`` replaces
+        the values of the leaves.
         """
         values = self.value if values is None else values
         sums, n_summed = np.zeros((len(X), values.shape[1])), np.zeros(len(X), np.int32)
@@ -167,19 +167,19 @@ class PackedForest:
         return sums, n_summed
 
     def leaves(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Return the leaf of each row in each tree, (n_rows, n_trees): a row of `value`."""
+        """Return the leaf of each row in each tree, (n_rows, n_trees), as an index into `value`."""
         leaves = np.empty((len(X), self.n_trees), np.int32)
         self.predictor().apply(X, leaves, n_threads)
         return leaves
 
     def nodes_of(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the nodes, counted from each tree's first, that leaves (n_rows, n_trees) are."""
+        """Return the node numbers within each tree of leaves (n_rows, n_trees)."""
         node = np.flatnonzero(self.feature < 0)
         nodes: NDArray[np.int32] = (node[leaves] - self.tree_offset[:-1]).astype(np.int32)
         return nodes
 
     def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Return the node of each tree in which each row ends, of shape (n_rows, n_trees)."""
+        """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
         return self.nodes_of(self.leaves(X, n_threads=n_threads))
 
     def validate(self) -> None:
@@ -205,13 +205,13 @@ class PackedForest:
         return self._predictor
 
     def is_category_test(self) -> NDArray[np.bool_]:
-        # Not by [ ]: NumPy crashes where it has no memory to convert indices in.
+        # Not by indexing, because NumPy crashes if it has no memory to convert indices.
         return (self.feature >= 0) & self.binner.is_categorical.take(self.feature)
 
     def _thresholds(
         self, feature: NDArray[np.int32], split_bin: NDArray[np.uint8], without: NDArray[np.bool_]
     ) -> Floats:
-        """Return the number behind each bin; beyond the last one, which nothing exceeds."""
+        """Return the threshold of each bin; for the last bin, the largest float."""
         starts, values = self.binner.threshold_starts, self.binner.threshold_values
         place = starts[feature] + split_bin
         beyond = place >= starts[feature + 1]
@@ -225,7 +225,7 @@ ARRAYS = tuple(f.name for f in fields(PackedForest) if f.name not in ("binner", 
 
 
 class ForestPacker:
-    """Trees packed one after another as they are grown."""
+    """Packs trees one after another as they are grown."""
 
     def __init__(self, binner: Binner, start: PackedForest | None = None) -> None:
         self.binner = binner
@@ -237,7 +237,7 @@ class ForestPacker:
 
     @property
     def n_trees(self) -> int:
-        """Trees so far."""
+        """Number of trees so far."""
         return len(self._sizes)
 
     def add(self, trees: Iterable[Tree]) -> None:
@@ -270,7 +270,7 @@ class ForestPacker:
 
 
 def _in_preorder(tree: Tree) -> Tree:
-    """Return the same tree with its nodes in preorder; best first, they are in another order."""
+    """Return the same tree with its nodes in preorder; best-first growth has another order."""
     inner = np.flatnonzero(tree.feature >= 0)
     if np.array_equal(tree.left[inner], inner + 1):
         return tree
@@ -284,14 +284,14 @@ def _in_preorder(tree: Tree) -> Tree:
     return Tree(**moved, left=left, right=right, category_bits=tree.category_bits)
 
 
-def _from_the_leaves(
+def _from_leaves(
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     leaf_value: Floats,
     leaf_cover: Floats,
     leaf_count: NDArray[np.uint32],
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return value, cover and count of every node: sums, or means by cover, of its leaves'."""
+    """Return value, cover and count of every node from its leaves: means by cover, and sums."""
     is_leaf = left < 0
     value, cover = np.empty((len(left), leaf_value.shape[1])), np.empty(len(left))
     count = np.empty(len(left), np.int64)
@@ -306,7 +306,7 @@ def _from_the_leaves(
 
 
 def _levels(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Return the inner nodes of each depth."""
+    """Return the inner nodes of each level."""
     levels: list[NDArray[np.int32]] = []
     level = np.zeros(1, np.int32)
     while True:
@@ -345,14 +345,14 @@ def _check_arrays(forest: PackedForest) -> None:
         _require(array.flags.c_contiguous, f"{name} is not contiguous")
         if array.dtype.kind == "f":
             _require(np.isfinite(array).all(), f"{name} has a number that is not finite")
-    _require(forest.category_bits.shape[1] == 8, "category_bits has not 8 words in a set")
+    _require(forest.category_bits.shape[1] == 8, "category_bits does not have 8 words per set")
     _require(forest.value.shape[1] >= 1, "value has no numbers")
     _require(forest.n_nodes <= np.iinfo(np.int32).max, "too many nodes")
     _require(forest.n_features <= MOST_FEATURES, "too many features")
 
 
 def _check_nodes(forest: PackedForest) -> None:
-    """Check that each stretch of nodes is one tree, and that each node has what it needs."""
+    """Check that each range of nodes is one tree, and that each node has its entries."""
     feature, offset = forest.feature, forest.tree_offset
     is_leaf = feature < 0
     _require(len(offset) >= 2, "there is no tree")
@@ -360,7 +360,7 @@ def _check_nodes(forest: PackedForest) -> None:
     _require((offset[1:] > offset[:-1]).all(), "a tree has no node")
     in_range = (feature >= -1).all() and (feature < forest.n_features).all()
     _require(in_range, "feature is out of range")
-    # Of a tree in preorder, more leaves than inner nodes have come at its end, and never before.
+    # In preorder, leaves outnumber inner nodes at the end of a tree, and not before.
     surplus = np.cumsum(np.where(is_leaf, 1, -1)) - np.repeat(
         np.arange(forest.n_trees), np.diff(offset)
     )
@@ -369,13 +369,20 @@ def _check_nodes(forest: PackedForest) -> None:
     _require(((surplus == 1) == ends).all(), "the nodes are not trees in preorder")
     n_leaves = int(np.count_nonzero(is_leaf))
     for name in ("value", "cover", "count"):
-        _require(len(getattr(forest, name)) == n_leaves, f"{name} has not one entry for each leaf")
+        _require(
+            len(getattr(forest, name)) == n_leaves, f"{name} does not have one entry for each leaf"
+        )
     for name in ("split_bin", "missing_left", "gain"):
         fits = len(getattr(forest, name)) == len(feature) - n_leaves
-        _require(fits, f"{name} has not one entry for each inner node")
+        _require(fits, f"{name} does not have one entry for each inner node")
     _require((forest.split_bin < 255).all(), "split_bin is out of range")
     tests = forest.is_category_test()
     n_tests = int(np.count_nonzero(tests))
-    _require(len(forest.category_bits) == n_tests, "category_bits has not one set for each test")
-    _require(not forest.split_bin[tests[~is_leaf]].any(), "split_bin is set for a category")
+    _require(
+        len(forest.category_bits) == n_tests,
+        "category_bits does not have one set for each categorical split",
+    )
+    _require(
+        not forest.split_bin[tests[~is_leaf]].any(), "split_bin is set for a categorical split"
+    )
     _require((forest.cover > 0).all() and (forest.count > 0).all(), "a leaf is empty")

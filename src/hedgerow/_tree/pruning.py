@@ -1,8 +1,8 @@
 """Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone, 1984).
 
-A subtree is worth its leaves as long as they lower the impurity by more than α each. Pruning away
-the weakest subtree, again and again, gives a nested sequence of trees, one of which is best for any
-α: all that is needed are the falls of impurity that the splits brought.
+A subtree is kept as long as each of its leaves decreases the impurity by more than α. Repeatedly
+pruning the weakest subtree gives a nested sequence of trees, which contains the best one for any α.
+It is computed from the impurity decreases of the splits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 
 @dataclass(frozen=True)
 class WeakestLink:
-    """A subtree that is pruned to a leaf: from α on, and by how much the impurity rises."""
+    """A subtree that is pruned to a leaf, the α from which on it is, and the impurity increase."""
 
     node: int
     alpha: float
@@ -29,22 +29,22 @@ class WeakestLink:
 def weakest_links(tree: Tree, decreases: Floats) -> Iterator[WeakestLink]:
     """Yield the subtrees in the order in which they are pruned, until the root is a leaf.
 
-    `falls` are the falls of impurity of the splits, as parts of the whole tree's.
+    `decreases` are the decreases of the tree's impurity by each split.
     """
-    below = _Below(tree, decreases)
-    waiting = [(below.alpha(node), node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
-    heapq.heapify(waiting)
-    while waiting:
-        alpha, node = heapq.heappop(waiting)
-        if below.is_gone(node) or alpha != below.alpha(node):
-            continue  # part of what was pruned, or listed again with another α
-        yield WeakestLink(node, alpha, below.decrease[node])
-        for changed in below.prune(node):
-            heapq.heappush(waiting, (below.alpha(changed), changed))
+    subtrees = _Subtrees(tree, decreases)
+    queue = [(subtrees.alpha(node), node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
+    heapq.heapify(queue)
+    while queue:
+        alpha, node = heapq.heappop(queue)
+        if subtrees.is_pruned(node) or alpha != subtrees.alpha(node):
+            continue  # already pruned, or queued again with another α
+        yield WeakestLink(node, alpha, subtrees.decrease[node])
+        for changed in subtrees.prune(node):
+            heapq.heappush(queue, (subtrees.alpha(changed), changed))
 
 
-class _Below:
-    """Of each node: how many leaves it has, and how much impurity the splits from it on remove."""
+class _Subtrees:
+    """For each node, the number of leaves and the impurity decrease of its subtree."""
 
     def __init__(self, tree: Tree, decreases: Floats) -> None:
         self.left, self.right = tree.left.tolist(), tree.right.tolist()
@@ -60,22 +60,22 @@ class _Below:
             self.n_leaves[node] = self.n_leaves[self.left[node]] + self.n_leaves[self.right[node]]
 
     def alpha(self, node: int) -> float:
-        """Return what a leaf must cost for the node to be better as one."""
+        """Return the cost of a leaf from which on the node is better as a leaf."""
         return float(self.decrease[node] / (self.n_leaves[node] - 1))
 
-    def is_gone(self, node: int) -> bool:
-        """Return whether a node is a leaf by now, or no longer there."""
+    def is_pruned(self, node: int) -> bool:
+        """Return whether a node has become a leaf or been removed."""
         return bool(self.n_leaves[node] <= 1)
 
     def prune(self, node: int) -> Iterator[int]:
-        """Make a leaf of a node; yield the nodes above it, whose sums have changed."""
+        """Make a node a leaf; yield its ancestors, whose sums have changed."""
         n_pruned, decrease = self.n_leaves[node] - 1, self.decrease[node]
         inside = [node]
         while inside:
-            gone = inside.pop()
-            if self.n_leaves[gone] > 1:
-                inside += [self.left[gone], self.right[gone]]
-            self.n_leaves[gone] = 0
+            inner = inside.pop()
+            if self.n_leaves[inner] > 1:
+                inside += [self.left[inner], self.right[inner]]
+            self.n_leaves[inner] = 0
         self.n_leaves[node], self.decrease[node] = 1, 0.0
         above = self.parent[node]
         while above >= 0:
@@ -86,7 +86,7 @@ class _Below:
 
 
 def prune(tree: Tree, decreases: Floats, ccp_alpha: float) -> Tree:
-    """Return the smallest tree that is best if a leaf costs `ccp_alpha`."""
+    """Return the smallest tree that minimises impurity plus `ccp_alpha` per leaf."""
     pruned = set()
     for link in weakest_links(tree, decreases):
         if link.alpha > ccp_alpha:
@@ -95,16 +95,16 @@ def prune(tree: Tree, decreases: Floats, ccp_alpha: float) -> Tree:
     return _without(tree, pruned) if pruned else tree
 
 
-def _without(tree: Tree, made_leaves: set[int]) -> Tree:
-    """Return the tree with some nodes made leaves, and what was below them left out."""
+def _without(tree: Tree, new_leaves: set[int]) -> Tree:
+    """Return the tree with some nodes made leaves, without the nodes below them."""
     nodes: list[int] = []
-    waiting = [0]
-    while waiting:
-        node = waiting.pop()
+    queue = [0]
+    while queue:
+        node = queue.pop()
         nodes.append(node)
-        if tree.feature[node] >= 0 and node not in made_leaves:
-            waiting += [int(tree.right[node]), int(tree.left[node])]
-    position = np.full(tree.n_nodes + 1, -1, np.int32)  # the last for children that are not there
+        if tree.feature[node] >= 0 and node not in new_leaves:
+            queue += [int(tree.right[node]), int(tree.left[node])]
+    position = np.full(tree.n_nodes + 1, -1, np.int32)  # the last is for missing children
     position[nodes] = np.arange(len(nodes))
     arrays = {
         f.name: getattr(tree, f.name)[nodes]

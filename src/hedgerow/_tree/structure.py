@@ -1,7 +1,7 @@
 """Trees as flat arrays: ``Tree``, and ``Ensemble``, a model.
 
-The arrays are the model; ``docs/architecture.md`` describes each one. What prediction needs
-beyond them is derived on first use and never stored.
+``docs/architecture.md`` describes each array. What else prediction needs is derived from them on
+first use and never stored.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _ENSEMBLE_DTYPES: dict[str, type[np.generic]] = _NODE_DTYPES | {
     "tree_output": np.int32,
     "base_score": np.float64,
 }
-# The order in which kernels hand over the arrays of a tree that they have grown.
+# The order in which kernels return the arrays of a tree.
 NATIVE_FIELDS = (
     *("feature", "threshold", "left", "right", "missing_left", "category_set", "category_bits"),
     *("value", "gain", "cover", "count", "split_bin"),
 )
-_STAGED_BYTES = 1 << 25  # scores of staged prediction that are computed ahead
+_STAGED_BYTES = 1 << 25  # of scores that staged prediction computes at a time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Nodes:
-    """The arrays that a tree and an ensemble have in common: one entry a node."""
+    """The arrays that a tree and an ensemble have in common: one entry per node."""
 
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
@@ -64,12 +64,12 @@ class _Nodes:
 
     @property
     def n_nodes(self) -> int:
-        """Nodes, leaves included."""
+        """Number of nodes, leaves included."""
         return len(self.feature)
 
     @property
     def n_leaves(self) -> int:
-        """Nodes without children."""
+        """Number of leaves."""
         return int(np.count_nonzero(self.feature < 0))
 
     def __eq__(self, other: object) -> bool:
@@ -93,7 +93,7 @@ class Tree(_Nodes):
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
 
     def scaled(self, factor: float) -> Tree:
-        """Return the tree with its values, and slopes, multiplied."""
+        """Return the tree with its values and slopes multiplied by a factor."""
         slopes = None if self.slopes is None else self.slopes.scaled(factor)
         return replace(self, value=factor * self.value, slopes=slopes)
 
@@ -103,7 +103,7 @@ class Tree(_Nodes):
         return replace(self, feature=moved.astype(np.int32))
 
     def depth_below(self, node: int = 0) -> int:
-        """Return how many splits lie between a node and the deepest leaf below it."""
+        """Return the depth of the subtree below a node."""
         depth, level = -1, np.array([node])
         while len(level):
             depth += 1
@@ -112,7 +112,7 @@ class Tree(_Nodes):
         return depth
 
     def paths(self, leaves: NDArray[np.int32]) -> Any:
-        """Mark the nodes on the way to each of the leaves: a sparse matrix (n_leaves, n_nodes)."""
+        """Return the nodes on the path to each leaf, as a sparse matrix (n_leaves, n_nodes)."""
         parent = np.full(self.n_nodes, -1)
         inner = np.flatnonzero(self.feature >= 0)
         parent[self.left[inner]] = parent[self.right[inner]] = inner
@@ -142,7 +142,7 @@ class Tree(_Nodes):
         by_column : array of shape (n_features, n_rows)
             Bins of the rows.
         scores : array of shape (n_rows,)
-            What the tree's values are added to.
+            The scores to update.
         rows : array, optional
             The rows to update, in increasing order; all of them by default.
         n_threads : int
@@ -170,9 +170,9 @@ class Tree(_Nodes):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ensemble(_Nodes):
-    """Trees one after another, each adding to one of the outputs, or to all of them.
+    """Concatenated trees; each adds to one of the outputs.
 
-    A tree adds to all if its nodes have a value for each output.
+    A tree adds to all outputs if its nodes have a value for each of them.
     """
 
     tree_offset: NDArray[np.int64]
@@ -209,22 +209,22 @@ class Ensemble(_Nodes):
 
     @property
     def n_trees(self) -> int:
-        """Trees of all outputs and rounds."""
+        """Number of trees, of all outputs and rounds."""
         return len(self.tree_output)
 
     @property
     def n_outputs(self) -> int:
-        """Scores a row gets."""
+        """Number of scores per row."""
         return len(self.base_score)
 
     @property
     def n_rounds(self) -> int:
-        """Boosting rounds: in each, every output is added to once."""
+        """Number of boosting rounds; each adds to every output once."""
         return self.n_trees // self.trees_per_round
 
     @property
     def trees_per_round(self) -> int:
-        """Trees of a round: one, or one for each output."""
+        """Number of trees of a round: one, or one for each output."""
         return self.n_outputs // self.value.shape[1]
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class Ensemble(_Nodes):
         return Tree(**arrays, category_bits=self.category_bits[used[1:]], slopes=slopes)
 
     def first_trees(self, n_trees: int) -> Ensemble:
-        """Return the ensemble of the first trees alone, sharing memory with this one."""
+        """Return the ensemble of the first trees, sharing memory with this one."""
         n_nodes = self.tree_offset[n_trees]
         arrays = {name: getattr(self, name)[:n_nodes] for name in _NODE_DTYPES}
         n_sets = int(arrays["category_set"].max(initial=-1)) + 1
@@ -270,7 +270,7 @@ class Ensemble(_Nodes):
         return self.first_trees(n_rounds * self.trees_per_round)
 
     def of_rounds(self, rounds: range) -> Ensemble:
-        """Return the ensemble of some rounds alone."""
+        """Return the ensemble of some of the rounds."""
         per_round = self.trees_per_round
         tree_indices = [r * per_round + k for r in rounds for k in range(per_round)]
         trees = [self.tree(t) for t in tree_indices]
@@ -279,14 +279,14 @@ class Ensemble(_Nodes):
         )
 
     def scaled(self, factor: float) -> Ensemble:
-        """Return the ensemble with the values of all trees multiplied; the base score stays."""
+        """Return the ensemble with the values of all trees multiplied; the base score is kept."""
         trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
         return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
 
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.
 
-        What passes can be predicted with safely, whatever file it came from.
+        Prediction with validated arrays is safe, whatever file they came from.
         """
         _check_arrays(self)
         _check_trees(self)
@@ -298,7 +298,7 @@ class Ensemble(_Nodes):
     def predict_raw(
         self, X: Rows, *, n_trees: int | None = None, n_threads: int = 1
     ) -> NDArray[np.float64]:
-        """Scores of rows: the base score plus what the trees' leaves add, in tree order.
+        """Return the scores of rows: the base score plus the trees' leaf values, in tree order.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Ensemble(_Nodes):
         )
 
     def staged_raw(self, X: Rows, *, n_threads: int = 1) -> Iterator[NDArray[np.float64]]:
-        """Yield the scores after each round; ``predict_raw`` in the same bits."""
+        """Yield the scores after each round, with the same bits as ``predict_raw``."""
         predictor = self._predictor or self._prepare()
         per_round = self.trees_per_round
         ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
@@ -341,13 +341,13 @@ class Ensemble(_Nodes):
             yield from stages
 
     def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
-        """Return the node of each tree in which each row ends, of shape (n_rows, n_trees)."""
+        """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
         leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
         (self._predictor or self._prepare()).apply(X, leaves, n_threads)
         return leaves
 
     def _prepare(self) -> Any:
-        """Make the native form. Threads that come at once may each make one: all are equal."""
+        """Return the native form; concurrent threads may each make one, all equal."""
         predictor = _native.Predictor(
             self.feature,
             self.threshold,
@@ -378,7 +378,7 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _joined(trees: Sequence[Tree], name: str) -> NDArray[Any]:
-    """One array of all trees' arrays; of the right type and rank even if there are no trees."""
+    """Concatenate an array of all trees; it has the right type and rank even without trees."""
     width = trees[0].value.shape[1] if trees else 1
     empty = np.empty(
         {"value": (0, width), "category_bits": (0, 8)}.get(name, 0), _ENSEMBLE_DTYPES[name]
@@ -401,11 +401,14 @@ def _check_arrays(e: Ensemble) -> None:
         rank = 2 if name in ("value", "category_bits") else 1
         _require(array.ndim == rank, f"{name} has {array.ndim} dimensions, not {rank}")
     for name in _NODE_DTYPES:
-        _require(len(getattr(e, name)) == e.n_nodes, f"{name} has not one entry for each node")
+        _require(
+            len(getattr(e, name)) == e.n_nodes, f"{name} does not have one entry for each node"
+        )
     _require(
-        e.value.shape[1] in (1, e.n_outputs), "value has not one number for a node or an output"
+        e.value.shape[1] in (1, e.n_outputs),
+        "value does not have one number for each node or output",
     )
-    _require(e.category_bits.shape[1] == 8, "category_bits has not 8 words in a set")
+    _require(e.category_bits.shape[1] == 8, "category_bits does not have 8 words per set")
     _require(len(e.tree_offset) == e.n_trees + 1, "tree_offset does not fit tree_output")
     _require(e.n_nodes <= np.iinfo(np.int32).max, "too many nodes")
     for name in ("threshold", "value", "gain", "cover", "base_score"):
@@ -413,7 +416,7 @@ def _check_arrays(e: Ensemble) -> None:
 
 
 def _check_trees(e: Ensemble) -> None:
-    """Check where trees begin, and what they add to."""
+    """Check where trees begin, and their outputs."""
     _require(e.n_outputs >= 1, "base_score is empty")
     _require(1 <= e.n_features < 1 << 30, f"n_features is {e.n_features}")
     _require(e.tree_offset[0] == 0, "tree_offset does not begin with 0")
@@ -435,11 +438,13 @@ def _check_nodes(e: Ensemble) -> None:
         _require((getattr(e, name)[leaf] == -1).all(), f"{name} is set in a leaf")
     _require((e.gain[leaf] == 0).all(), "gain is set in a leaf")
     numeric = ~leaf & (e.category_set < 0)
-    _require((e.threshold[~numeric] == 0).all(), "threshold is set where no number is tested")
+    _require(
+        (e.threshold[~numeric] == 0).all(), "threshold is set in a node without a numeric split"
+    )
 
 
 def _check_links(e: Ensemble) -> None:
-    """Check that each node but a root is the child of one earlier node of its tree."""
+    """Check that each node except the root is the child of one earlier node of its tree."""
     inner = np.flatnonzero(e.feature >= 0)
     size = np.diff(e.tree_offset)
     first = np.repeat(e.tree_offset[:-1], size)[inner]
@@ -450,7 +455,7 @@ def _check_links(e: Ensemble) -> None:
     parents = np.bincount(children.reshape(-1), minlength=e.n_nodes)
     expected = np.ones(e.n_nodes, dtype=np.int64)
     expected[e.tree_offset[:-1]] = 0
-    _require((parents == expected).all(), "a node has not exactly one parent")
+    _require((parents == expected).all(), "a node does not have exactly one parent")
 
 
 def _within(array: NDArray[Any], low: int, end: int) -> bool:

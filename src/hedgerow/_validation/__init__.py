@@ -1,4 +1,4 @@
-"""How well a model does on rows that it has not seen: `cross_validate`."""
+"""Cross-validation of any estimator: `cross_validate`."""
 
 from hedgerow._validation.cross_validation import cross_validate
 from hedgerow._validation.result import CrossValidation

@@ -1,8 +1,8 @@
-"""Cross-validation: fit a model to all folds but one, evaluate it on that one, for each fold.
+"""Cross-validation: for each fold, fit a model to the other rows and evaluate it on the holdout.
 
-Models that bin their tables share that work: the table is read and its bins are learned once, from
-all rows, and the folds take their rows of it. All that looks at a target (statistics of categories,
-calibration, early stopping) is done anew in every fold, with its own rows.
+Models that bin their tables share that work: the table is read and binned once, using all rows, and
+each fold takes its rows of it. Whatever depends on a target (target statistics, calibration, early
+stopping) is repeated in every fold with its own training set.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, short_repr
 from hedgerow._progress import progress
 from hedgerow._types import Indices
-from hedgerow._validation.fold_data import FoldData
-from hedgerow._validation.folds import require_weights, split_rows
+from hedgerow._validation.fold_data import (
+    FoldData,
+    require_weights,
+    split_rows,
+    with_queries,
+)
 from hedgerow._validation.predictions import OutOfFold, chosen_method, predict
-from hedgerow._validation.queries import with_queries
 from hedgerow._validation.result import CrossValidation, Fold
 from hedgerow._validation.scoring import (
     FoldHoldout,
@@ -70,57 +73,56 @@ def cross_validate(
     Parameters
     ----------
     model : estimator
-        Any of this library's or of scikit-learn's make. It is not changed.
+        An estimator of this library, or any with scikit-learn's interface. It is not changed.
     X : table of shape (n_rows, n_features)
-        Whatever the model takes.
+        Any table that the model accepts.
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
         The target.
-    cv : int, splitter, or iterable of (train, held out) row numbers
-        As in scikit-learn: an int is the number of folds, with the same part of each class if the
-        model is a classifier, in the order of the rows. A splitter may shuffle, or respect groups
-        or time.
+    cv : int, splitter, or iterable of (train, holdout) row indices
+        As in scikit-learn: an int is the number of folds, stratified if the model is a classifier,
+        in the order of the rows. A splitter may shuffle, or respect groups or time.
     groups : array of shape (n_rows,), optional
-        Rows of a group stay together, unless a splitter does otherwise. Models whose ``fit`` takes
-        groups get theirs.
+        The group of each row. Groups stay together, unless a splitter does otherwise, and are
+        passed to ``fit`` if it accepts them.
     qid : array of shape (n_rows,), optional
-        Of a ranker without a ``qid_column``, the query of each row. Queries are its groups, unless
-        others are given.
+        The query of each row, for rankers without a ``qid_column``. Queries are the groups, unless
+        others are passed.
     sample_weight : array of shape (n_rows,), optional
-        Weights of the rows, in the fits and in the metrics that take any.
+        Weights of the rows, for fits and for metrics that accept weights.
     scoring : str, callable, list or dict of those, optional
-        What is measured on the rows held out. The metrics of gradient boosting by name
-        ('log_loss', 'auc', 'rmse', 'mae' …: of these, less is better where less is better);
-        a function of (y, prediction[, sample_weight]), as for ``eval_metric``; scikit-learn's
-        scorers, by name or as a function of (model, X, y). None is the model's ``eval_metric`` or
-        its loss's own, or else the log loss, the root mean squared error, or what ``score`` says.
+        The metrics on the holdout: a metric of gradient boosting by name ('log_loss', 'auc',
+        'rmse', 'mae' …, with its usual sign); a function of (y, prediction[, sample_weight]), as
+        for ``eval_metric``; or a scorer of scikit-learn's, by name or as a function of
+        (model, X, y). None is the model's ``eval_metric`` or the metric of its loss, otherwise the
+        log loss, the root mean squared error, or the model's ``score``.
     method : {"auto", "predict", "predict_proba", "decision_function"}
-        What makes the out-of-fold predictions. "auto" is ``predict_proba`` of classifiers that have
-        it, else ``decision_function``, and ``predict`` of all others.
+        The method for out-of-fold predictions. "auto" is ``predict_proba`` or, if there is none,
+        ``decision_function`` for classifiers, and ``predict`` for all others.
     early_stopping : bool
-        Let every fold stop by the rows that it holds out, for models whose ``fit`` takes an
-        ``eval_set``. Scores are then a little too good: the rows that judge a model have told it
-        when to stop.
+        Use the holdout of every fold for early stopping, for models whose ``fit`` accepts an
+        ``eval_set``. Scores are then slightly optimistic, because the holdout has decided when to
+        stop.
     share_bins : bool
-        Read the table and learn its bins once, from all rows, for models that bin their tables.
-        No target is looked at for that, but where bins end is then known from all rows. False keeps
-        even this from the models, and takes longer. Categories that only held-out rows have are
-        never known: such a fold shares nothing.
+        Read and bin the table once, using all rows, for models that bin their tables. This uses no
+        target, but the bins of a fold then depend on its holdout. With False they do not, which
+        takes longer. A fold whose training set lacks a category never shares bins, so that models
+        cannot know that category.
     params : dict, optional
-        Further arguments of ``fit``; of arrays with an entry for each row, a fold gets its own. A
-        ``checkpoint`` is refused, for folds would overwrite it.
+        Further arguments of ``fit``. Arrays with an entry for each row are split like the rows. A
+        ``checkpoint`` is not allowed, because folds would overwrite it.
     verbose : int
         As in the estimators: 0 is silent; otherwise a progress bar, or a line every few folds.
 
     Returns
     -------
     CrossValidation
-        Scores, out-of-fold predictions, and the models; also by the names that scikit-learn's
-        function gives them, as in ``result["test_score"]``.
+        Scores, out-of-fold predictions, and the models; also by the names of scikit-learn's
+        function, as in ``result["test_score"]``.
 
     Notes
     -----
-    One fold is fitted after the other, each with the model's ``n_jobs``. If a fold fails, its error
-    is raised, with a note of which it was.
+    Folds are fitted one after another, each with the model's ``n_jobs``. If a fold fails, its error
+    is raised, with a note that names the fold.
 
     Examples
     --------
@@ -133,24 +135,23 @@ def cross_validate(
     """
     _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
     groups, options = with_queries(model, X, qid, groups, params or {})
-    rows = FoldData(model, X, y, groups, sample_weight, options)
-    splits = split_rows(cv, X, y, groups, n_rows=rows.n_rows, stratify=is_classifier(model))
-    require_weights(splits, rows.weights)
-    with deduplicate_warnings():  # not by every fold
-        target = read_target(model, y, rows.n_rows)
+    data = FoldData(model, X, y, groups, sample_weight, options)
+    splits = split_rows(cv, X, y, groups, n_rows=data.n_rows, stratify=is_classifier(model))
+    require_weights(splits, data.weights)
+    with deduplicate_warnings():  # not in every fold
+        target = read_target(model, y, data.n_rows)
         scores = resolve_scores(scoring, target)
         if share_bins:
-            rows.share_bins()
-        with progress(verbose, len(splits), unit="fold", title="cross-validation") as shown:
-            run = _FoldRunner(
-                rows, target, scores, method, early_stopping, is_shown=shown is not None
-            )
+            data.share_bins()
+        with progress(verbose, len(splits), unit="fold", title="cross-validation") as progress_bar:
+            has_bar = progress_bar is not None
+            runner = _FoldRunner(data, target, scores, method, early_stopping, has_bar=has_bar)
             for number, split in enumerate(splits, 1):
-                with _noted(f"This was fold {number} of {len(splits)}."):
-                    values = run.fold(*split)
-                if shown is not None:
-                    shown.show(number, {"held out": values})
-    return run.result()
+                with _add_note(f"This was fold {number} of {len(splits)}."):
+                    values = runner.run(*split)
+                if progress_bar is not None:
+                    progress_bar.show(number, {"holdout": values})
+    return runner.result()
 
 
 def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
@@ -170,12 +171,12 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
     can_stop = "early_stopping" in model.get_params(deep=False)
     if not can_stop or "eval_set" not in signature(model.fit).parameters:
         raise ParameterError(
-            f"early_stopping=True: {type(model).__name__} cannot stop by the rows held out, for "
-            "fit takes no eval_set, or there is no parameter early_stopping."
+            f"early_stopping=True: {type(model).__name__} has no early stopping: its fit accepts "
+            "no eval_set, or it has no parameter early_stopping."
         )
     if "eval_set" in params:
         raise ParameterError(
-            "early_stopping=True stops by the rows held out; params must have no eval_set."
+            "early_stopping=True uses the holdout as eval_set; params must not have one."
         )
 
 
@@ -188,8 +189,8 @@ def _how_to_make_one(model: Any) -> str:
 
 
 @contextmanager
-def _noted(note: str) -> Iterator[None]:
-    """Add a note to what is raised."""
+def _add_note(note: str) -> Iterator[None]:
+    """Add a note to exceptions."""
     try:
         yield
     except Exception as error:
@@ -198,75 +199,75 @@ def _noted(note: str) -> Iterator[None]:
 
 
 class _FoldRunner:
-    """The folds so far."""
+    """Fits and evaluates one fold after another, and collects the results."""
 
     def __init__(
         self,
-        rows: FoldData,
+        data: FoldData,
         target: ScoringTarget,
         scores: list[Score],
         method: str,
         early_stopping: bool,
         *,
-        is_shown: bool,
+        has_bar: bool,
     ) -> None:
-        self.rows, self.target, self.scores = rows, target, scores
-        self.method, self.early_stopping, self.is_shown = method, early_stopping, is_shown
+        self.data, self.target, self.scores = data, target, scores
+        self.method, self.early_stopping, self.has_bar = method, early_stopping, has_bar
         self.models: list[Any] = []
         self.folds: list[Fold] = []
         self.values: list[list[float]] = []
-        self.out_of_fold = OutOfFold(rows.n_rows)
+        self.out_of_fold = OutOfFold(data.n_rows)
 
-    def fold(self, train: Indices, holdout: Indices) -> dict[str, float]:
-        """Fit a model to some rows and judge it by others; return its scores."""
+    def run(self, train: Indices, holdout: Indices) -> dict[str, float]:
+        """Fit a model to the training set of a fold and return its scores on the holdout."""
         started = perf_counter()
-        table, holdout_table = self.rows.tables(train, holdout)
-        model = self._fitted(train, table, holdout, holdout_table)
+        table, holdout_table = self.data.tables(train, holdout)
+        model = self._fit(train, table, holdout, holdout_table)
         fitted = perf_counter()
-        judged = self._holdout(model, holdout, holdout_table)
-        self.method = chosen_method(self.method, model, self.rows)
-        self.out_of_fold.add(holdout, judged.predicted(self.method))
-        self.values.append([score.of(judged) for score in self.scores])
+        fold_holdout = self._holdout(model, holdout, holdout_table)
+        self.method = chosen_method(self.method, model, self.data)
+        self.out_of_fold.add(holdout, fold_holdout.predicted(self.method))
+        self.values.append([score.of(fold_holdout) for score in self.scores])
         self.models.append(model)
         self.folds.append(Fold(train, holdout, fitted - started, perf_counter() - fitted))
         return dict(zip(self.names, self.values[-1], strict=True))
 
     @property
     def names(self) -> list[str]:
-        """What the scores are called; a user's function may tell that with its value."""
+        """The names of the scores; a user's function may return its name with its value."""
         require_names(self.scores)
         return [score.name for score in self.scores]
 
-    def _fitted(self, train: Indices, table: Any, holdout: Indices, holdout_table: Any) -> Any:
-        rows, model = self.rows, clone(self.rows.model)
-        options = rows.options_of(train)
+    def _fit(self, train: Indices, table: Any, holdout: Indices, holdout_table: Any) -> Any:
+        data, model = self.data, clone(self.data.model)
+        options = data.options_of(train)
         if self.early_stopping:
             model.set_params(early_stopping=True)
-            judges = holdout_table, rows.y_of(holdout), rows.weights_of(holdout)
-            options["eval_set"] = [judges if rows.weights is not None else judges[:2]]
+            eval_set = holdout_table, data.y_of(holdout), data.weights_of(holdout)
+            options["eval_set"] = [eval_set if data.weights is not None else eval_set[:2]]
         verbose = model.get_params(deep=False).get("verbose")
-        is_silenced = self.is_shown and verbose  # there is room for one bar
+        is_silenced = self.has_bar and verbose  # there is room for one progress bar
         if is_silenced:
             model.set_params(verbose=type(verbose)(0))  # False, if it is a flag
-        model.fit(*((table,) if rows.y is None else (table, rows.y_of(train))), **options)
+        model.fit(*((table,) if data.y is None else (table, data.y_of(train))), **options)
         return model.set_params(verbose=verbose) if is_silenced else model
 
     def _holdout(self, model: Any, holdout: Indices, table: Any) -> FoldHoldout:
-        rows, classes, values = self.rows, self.target.classes, self.target.values
+        data, classes, values = self.data, self.target.classes, self.target.values
         return FoldHoldout(
             model=model,
-            X=partial(rows.raw_table, holdout),
+            X=partial(data.raw_table, holdout),
             table=table,
-            y=rows.y_of(holdout),
-            weights=rows.weights_of(holdout),
-            options=rows.options_of(holdout),
+            y=data.y_of(holdout),
+            weights=data.weights_of(holdout),
+            options=data.options_of(holdout),
             target=None if values is None else values[holdout],
             classes=classes,
             predicted=cache(lambda method: predict(model, table, method, classes)),
         )
 
     def result(self) -> CrossValidation:
-        """Put the folds together."""
+        """Return the results of all folds."""
         columns = np.array(self.values).T
         return CrossValidation(
             models=self.models,

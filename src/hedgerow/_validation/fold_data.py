@@ -1,4 +1,4 @@
-"""The rows of a cross-validation: checked once, and handed out fold by fold."""
+"""The data of a cross-validation, checked once and selected fold by fold, and its splits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -18,6 +19,7 @@ from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.frames import with_usual_columns
 from hedgerow._data.intake import learn_schema
+from hedgerow._data.ranking_queries import read_group_sizes, split_column
 from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
@@ -25,9 +27,11 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError, ParameterError
 
+Split = tuple[Indices, Indices]
+
 
 class FoldData:
-    """All that was given with the model, row by row."""
+    """The arguments of a cross-validation that have an entry for each row."""
 
     def __init__(
         self,
@@ -41,37 +45,36 @@ class FoldData:
         self.model, self.X, self.y, self.groups = model, sound_rows(X), sound(y, "y"), groups
         self.params = {name: sound(value, name) for name, value in params.items()}
         self.n_rows = _count("X", X)
-        for name, given in (("y", y), ("groups", groups)):
-            if given is not None:
-                require_rows(name, given, self.n_rows)
+        for name, values in (("y", y), ("groups", groups)):
+            if values is not None:
+                require_rows(name, values, self.n_rows)
         self.weights = read_weights(sample_weight, self.n_rows)
-        if self.weights is not None and not self._fit_takes("sample_weight"):
+        if self.weights is not None and not self._fit_accepts("sample_weight"):
             raise ParameterError(
-                f"sample_weight: fit of {type(model).__name__} takes none. Of a pipeline, give "
-                "that of a step as params={'step__sample_weight': …}."
+                f"sample_weight: fit of {type(model).__name__} does not accept it. For a step of a "
+                "pipeline, pass params={'step__sample_weight': …}."
             )
         self._check_params()
         self._shared: BinnedTable | None = None
 
-    def _fit_takes(self, name: str) -> bool:
+    def _fit_accepts(self, name: str) -> bool:
         return name in signature(self.model.fit).parameters
 
     def _check_params(self) -> None:
-        """Refuse what `fit` would not take, or what folds would take from each other."""
+        """Refuse arguments that `fit` does not accept, or that folds cannot share."""
         parameters = signature(self.model.fit).parameters.values()
-        takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+        accepts_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
         for name in self.params:
-            if not (takes_any or self._fit_takes(name)):
+            if not (accepts_any or self._fit_accepts(name)):
                 raise ParameterError(
-                    f"params: fit of {type(self.model).__name__} takes no {name!r}."
+                    f"params: fit of {type(self.model).__name__} does not accept {name!r}."
                 )
-        for name, given in (("sample_weight", self.weights), ("groups", self.groups)):
-            if given is not None and name in self.params:
-                raise ParameterError(f"{name} is given twice: as it is and in params.")
+        for name, values in (("sample_weight", self.weights), ("groups", self.groups)):
+            if values is not None and name in self.params:
+                raise ParameterError(f"{name} is passed twice: as an argument and in params.")
         if self.params.get("checkpoint") is not None:
             raise ParameterError(
-                "params: folds would overwrite each other's checkpoint. Fit them one by one, or "
-                "without."
+                "params: a checkpoint is not allowed, because folds would overwrite it."
             )
 
     @property
@@ -80,11 +83,11 @@ class FoldData:
         return self.y is not None and np.ndim(self.y) > 1
 
     def share_bins(self) -> None:
-        """Read the table and learn its bins once for all folds, if the model can use that."""
+        """Read and bin the table once for all folds, if the model can use that."""
         is_ours = isinstance(self.model, Estimator) and internals(self.model).bins_tables()
-        if not is_ours or self.params.get("init_model") is not None:  # which has bins of its own
+        if not is_ours or self.params.get("init_model") is not None:  # which has its own bins
             return
-        model = clone(self.model)  # whose random stream may be drawn from
+        model = clone(self.model)  # whose random state may be advanced
         schema, table = learn_schema(self.X, model.categorical_features)
         binner = Binner(
             max_bins=model.max_bins,
@@ -95,9 +98,9 @@ class FoldData:
         self._shared = share_bins(schema, table, binner, self.weights, threads)
 
     def tables(self, train: Indices, holdout: Indices) -> tuple[Any, Any]:
-        """Return the table to fit to and that to hold out, in shared bins if there are any.
+        """Return the tables of training set and holdout, binned if bins are shared.
 
-        A fold that lacks a category shares nothing: its model must not know of it.
+        A training set that lacks a category does not share bins: its model must not know it.
         """
         if self._shared is not None:
             shared = self._shared.take(train)
@@ -106,26 +109,26 @@ class FoldData:
         return self.raw_table(train), self.raw_table(holdout)
 
     def raw_table(self, rows: Indices) -> Any:
-        """Return some rows of the table as it came."""
+        """Return some rows of the original table."""
         return take_rows(self.X, rows)
 
     def y_of(self, rows: Indices) -> Any:
-        """Return some rows' targets as they came."""
+        """Return the original targets of some rows."""
         return None if self.y is None else take_rows(self.y, rows)
 
     def weights_of(self, rows: Indices) -> NDArray[np.float64] | None:
-        """Return some rows' weights."""
+        """Return the weights of some rows."""
         return None if self.weights is None else self.weights[rows]
 
     def options_of(self, rows: Indices) -> dict[str, Any]:
-        """Return what `fit` gets beside X and y, for some rows."""
+        """Return the arguments of `fit` besides X and y, for some rows."""
         options = {
             name: take_rows(value, rows) if self._is_by_row(value) else value
             for name, value in self.params.items()
         }
         if self.weights is not None:
             options["sample_weight"] = self.weights_of(rows)
-        if self.groups is not None and self._fit_takes("groups"):
+        if self.groups is not None and self._fit_accepts("groups"):
             options["groups"] = take_rows(self.groups, rows)
         return options
 
@@ -138,25 +141,94 @@ class FoldData:
             return False
 
 
-def _count(name: str, given: Any) -> int:
+def with_queries(
+    model: Any, X: Any, qid: Any, groups: Any, params: Mapping[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return the groups of rows and the arguments of `fit`, with queries if it accepts them."""
+    options, name = dict(params), type(model).__name__
+    if "qid" not in signature(model.fit).parameters:
+        if qid is not None:
+            raise ParameterError(f"qid: fit of {name} does not accept it.")
+        return groups, options
+    if options.get("group") is not None:  # sizes, which cannot be split by rows
+        options["qid"] = read_group_sizes(options.pop("group"))
+    if qid is not None and options.get("qid") is not None:
+        raise ParameterError("qid is passed twice: as an argument and in params.")
+    if qid is not None:
+        options["qid"] = qid
+    queries, column = options.get("qid"), getattr(model, "qid_column", None)
+    if column is not None:
+        queries = split_column(X, column)[0]
+    if queries is None:
+        raise DataError(
+            f"{name} needs the query of each row: cross_validate(model, X, y, qid=qid)."
+        )
+    return queries if groups is None else groups, options
+
+
+def _count(name: str, values: Any) -> int:
     try:
-        return int(_num_samples(given))
+        return int(_num_samples(values))
     except TypeError as error:
         raise DataError(f"{name} has no rows: {error}") from error
 
 
-def require_rows(name: str, given: Any, n_rows: int) -> None:
-    """Raise unless something that was given under a name has as many rows as X."""
-    found = _count(name, given)
-    if found != n_rows:
-        raise DataError(f"X has {n_rows} rows, but {name} has {found}.")
+def require_rows(name: str, values: Any, n_rows: int) -> None:
+    """Raise unless an argument has as many rows as X."""
+    count = _count(name, values)
+    if count != n_rows:
+        raise DataError(f"X has {n_rows} rows, but {name} has {count}.")
 
 
 def take_rows(array: Any, rows: Indices) -> Any:
-    """Return some rows of an array, table or list, as the same kind of thing."""
+    """Return some rows of an array, table or list, with the same type."""
     if isinstance(array, np.ndarray):
         return array[rows]
     native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
     return _safe_indexing(array, rows)
+
+
+def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:
+    """Return the rows of each fold: training set and holdout."""
+    if isinstance(cv, type):
+        raise ParameterError(f"cv={cv.__name__} is a class; write cv={cv.__name__}().")
+    target = None if y is None else np.asarray(y)
+    groups = None if groups is None else np.asarray(groups)
+    everything = np.arange(n_rows)
+    try:
+        splitter = _splitter(cv, target, stratify, keep_groups=groups is not None)
+        splits = [
+            (everything[train], everything[holdout])
+            for train, holdout in splitter.split(X, target, groups)
+        ]
+    except (ValueError, IndexError) as error:
+        raise ParameterError(f"cv: {error}") from error
+    if not splits:
+        raise ParameterError(f"cv={cv!r} has no folds.")
+    for number, split in enumerate(splits, 1):
+        if not all(map(len, split)):
+            raise ParameterError(f"cv: the training set or the holdout of fold {number} is empty.")
+    return splits
+
+
+def _splitter(cv: Any, target: Any, stratify: bool, *, keep_groups: bool) -> Any:
+    """Return scikit-learn's splitter for `cv`; for a number, one that keeps groups together."""
+    splitter = check_cv(cv, target, classifier=stratify)
+    is_number = cv is None or isinstance(cv, int | np.integer)
+    if not (keep_groups and is_number):
+        return splitter
+    kind = StratifiedGroupKFold if isinstance(splitter, StratifiedKFold) else GroupKFold
+    return kind(splitter.get_n_splits())
+
+
+def require_weights(splits: list[Split], weights: NDArray[np.float64] | None) -> None:
+    """Refuse weights that are all zero in a training set or a holdout."""
+    if weights is None:
+        return
+    for number, (train, holdout) in enumerate(splits, 1):
+        if not (weights[train].any() and weights[holdout].any()):
+            raise DataError(
+                f"sample_weight is zero in the whole training set or holdout of fold {number}."
+            )

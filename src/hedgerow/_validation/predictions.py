@@ -1,4 +1,4 @@
-"""Out-of-fold predictions: what models say of rows they have not seen, put together row by row."""
+"""Out-of-fold predictions: each row is predicted by a model that was not trained on it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from hedgerow._validation.fold_data import FoldData
 from hedgerow.exceptions import DataError, ParameterError
 
 
-def chosen_method(method: str, model: Any, rows: FoldData) -> str:
-    """Return the method of a fitted model that "auto" stands for, or see that it has the other."""
+def chosen_method(method: str, model: Any, data: FoldData) -> str:
+    """Return the method that "auto" selects for a fitted model; check that the model has it."""
     if method != "auto":
         if not hasattr(model, method):
             raise ParameterError(f"method={method!r}: {type(model).__name__} has no such method.")
         return method
-    wanted = ["predict"]
-    is_one_array = isinstance(model, GradientBoosting) or not rows.has_several_targets
+    methods = ["predict"]
+    is_one_array = isinstance(model, GradientBoosting) or not data.has_several_targets
     if is_classifier(model) and is_one_array:
-        wanted = ["predict_proba", "decision_function", "predict"]
+        methods = ["predict_proba", "decision_function", "predict"]
     if is_outlier_detector(model):
-        wanted = ["decision_function", "predict"]
-    return next(name for name in [*wanted, "predict_proba"] if hasattr(model, name))
+        methods = ["decision_function", "predict"]
+    return next(name for name in [*methods, "predict_proba"] if hasattr(model, name))
 
 
 def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
@@ -34,7 +34,7 @@ def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
     prediction = getattr(model, method)(X)
     if isinstance(prediction, list):
         raise ParameterError(
-            f"method={method!r} of {type(model).__name__} gives an array for each column of y; "
+            f"method={method!r} of {type(model).__name__} returns an array for each column of y; "
             "set method='predict'."
         )
     is_complete = not isinstance(classes, np.ndarray) or len(model.classes_) == len(classes)
@@ -42,8 +42,8 @@ def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
         return np.asarray(prediction)
     if method != "predict_proba":
         raise DataError(
-            f"{method} of a fold has no column for {_missing(model, classes)!r}, which its rows do "
-            "not hold. Use a splitter that keeps classes together, or predict_proba."
+            f"{method} of a fold has no column for {_missing(model, classes)!r}, a class that its "
+            "training set lacks. Use a stratified splitter, or predict_proba."
         )
     full = np.zeros((len(prediction), len(classes)))
     full[:, np.searchsorted(classes, model.classes_)] = prediction
@@ -55,7 +55,7 @@ def _missing(model: Any, classes: NDArray[Any]) -> Any:
 
 
 class OutOfFold:
-    """Predictions of all rows so far: numbers are averaged, classes are there at most once."""
+    """Predictions for all rows so far. Numbers are averaged; classes are predicted once at most."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
@@ -63,15 +63,15 @@ class OutOfFold:
         self.total: NDArray[Any] | None = None
 
     def add(self, rows: Indices, prediction: NDArray[Any]) -> None:
-        """Add what a fold's model says of the rows that it has not seen."""
+        """Add the predictions of a fold for its holdout."""
         if self.total is None:
             shape, is_number = (self.n_rows, *prediction.shape[1:]), prediction.dtype.kind == "f"
             self.total = np.zeros(shape) if is_number else np.full(shape, None, object)
         are_numbers = self.total.dtype != object
         if not are_numbers and self.times[rows].any():
             raise ParameterError(
-                "cv holds some rows out more than once, and classes have no mean. Set "
-                "method='predict_proba' or 'decision_function', or hold out each row once."
+                "cv has some rows in more than one holdout, and classes have no mean. Set "
+                "method='predict_proba' or 'decision_function', or use each row once."
             )
         if are_numbers:
             self.total[rows] += prediction
@@ -80,7 +80,7 @@ class OutOfFold:
         self.times[rows] += 1
 
     def result(self) -> NDArray[Any]:
-        """Return the predictions; NaN, or None, where there are none."""
+        """Return the predictions; NaN (None for classes) for rows without one."""
         assert self.total is not None
         if self.total.dtype == object:
             complete = self.times.all()

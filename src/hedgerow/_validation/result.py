@@ -1,4 +1,4 @@
-"""What a cross-validation leaves behind: scores, predictions for rows held out, models."""
+"""The result of a cross-validation: scores, out-of-fold predictions, models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow._types import Floats
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows that a model was fitted to and those that it was judged by, and how long it took."""
+    """The rows of training set and holdout, and the time of fit and evaluation."""
 
     train: NDArray[np.intp]
     held_out: NDArray[np.intp]
@@ -25,24 +25,24 @@ class Fold:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CrossValidation(Result):
-    """Models of the folds, what they are worth, and what they say of the rows they have not seen.
+    """The models of the folds, their scores, and out-of-fold predictions.
 
     Attributes
     ----------
     models : list
         The fitted models, one for each fold.
     scores : dict from str to array of shape (n_folds,)
-        Of each metric, its value on the rows that each fold holds out.
+        The value of each metric on the holdout of each fold.
     oof_prediction : array of shape (n_rows, …)
-        Out-of-fold predictions: what `method` of a model says that has not seen the row. The mean
-        if a row is held out more than once, NaN (or None, of classes) if it never is.
+        Out-of-fold predictions: the result of `method` of a model that was not trained on the row.
+        The mean if a row is in several holdouts, NaN (None for classes) if it is in none.
     folds : list of Fold
-        ``train`` and ``held_out`` are row numbers, ``fit_time`` and ``score_time`` seconds.
+        ``train`` and ``held_out`` are row indices, ``fit_time`` and ``score_time`` seconds.
     method : str
-        The method that made the predictions.
+        The method of the predictions.
     classes : array, list of arrays, or None
-        The classes of a classifier: those of the columns of ``oof_prediction``. Of several columns
-        of labels, the classes of each.
+        The classes of a classifier, in the order of the columns of ``oof_prediction``. For
+        multilabel y, the classes of each label.
     """
 
     models: Sequence[Any]
@@ -63,7 +63,7 @@ class CrossValidation(Result):
         return {name: float(values.std()) for name, values in self.scores.items()}
 
     def keys(self) -> tuple[str, ...]:
-        """Return what the result can be asked for by the names of scikit-learn's `cross_validate`.
+        """Return the names of scikit-learn's `cross_validate` that the result can be indexed by.
 
         ``result["test_score"]`` is the first metric, ``result["test_rmse"]`` the one of that name.
         """

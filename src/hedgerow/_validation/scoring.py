@@ -1,7 +1,7 @@
 """Scores of folds: the library's metrics, user functions, scikit-learn's scorers.
 
-A metric is a measure of the target and the prediction, and keeps its sign: of "rmse" less is
-better. A scorer of scikit-learn's is asked with the model and the rows, and more is better.
+A metric is a function of target and prediction and keeps its sign: a lower "rmse" is better. A
+scorer of scikit-learn's is a function of the model and the rows, and higher is better.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from hedgerow._boosting.metrics import (
     UserMetric,
     known_metrics,
 )
-from hedgerow._boosting.targets.multi_output import choose_loss
 from hedgerow._contract import internals
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._links import prediction_of
@@ -35,10 +34,10 @@ from hedgerow.exceptions import ParameterError
 
 @dataclass(frozen=True)
 class ScoringTarget:
-    """The target of all rows as metrics see it, and which metrics there are for it.
+    """The target of all rows as metrics receive it, and the metrics for it.
 
-    `classes` are those of a classifier's y, a list if it has several columns of labels, else None;
-    `values` are then class numbers. They are None if metrics could not see the target.
+    `classes` are those of a classifier's y (a list for multilabel y), otherwise None; `values` are
+    then class indices. `values` is None if there is no target.
     """
 
     values: NDArray[Any] | None
@@ -66,7 +65,7 @@ def read_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
 
 
 def read_known_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
-    """Read the target of other rows than those of `fit`, with the classes that the model knows."""
+    """Read the target of rows that were not in `fit`, with the classes of the model."""
     if isinstance(model, GradientBoosting) and (is_classifier(model) or is_regressor(model)):
         classes = internals(model).model().classes
         values = internals(model).task.read_target(y, n_rows, classes, model.loss)
@@ -85,7 +84,7 @@ def _read_boosted(model: GradientBoosting, y: Any, n_rows: int) -> ScoringTarget
 
 def _boosted_target(model: GradientBoosting, classes: Any, values: NDArray[Any]) -> ScoringTarget:
     task: Any = internals(model).task
-    loss = choose_loss(task, model, classes, task.count_targets(classes, values))
+    loss = task.choose_loss(model, classes, task.count_targets(classes, values))
     own = model.eval_metric
     return ScoringTarget(
         values, classes, known_metrics(classes, loss), loss.metric if own is None else own
@@ -99,15 +98,15 @@ def _several_columns(model: Any, values: NDArray[Any]) -> ScoringTarget:
 
 
 def _accuracy_of_columns(labels: Any, predicted: Any, weights: Any) -> float:
-    """Return the part of the labels of all columns that are right."""
+    """Return the fraction of correct labels over all columns."""
     return float(np.average((labels == predicted).mean(axis=1), weights=weights))
 
 
 @dataclass
 class FoldHoldout:
-    """A fitted model and the rows that it has not seen: as they came, and as it reads them.
+    """A fitted model and its holdout: the original rows, and the table that the model reads.
 
-    `options` are what `fit` would get for them, beside X and y.
+    `options` are the arguments that `fit` would get for these rows besides X and y.
     """
 
     model: Any
@@ -122,7 +121,7 @@ class FoldHoldout:
 
     @cached_property
     def prediction(self) -> NDArray[Any]:
-        """What metrics see: numbers, P(class 1), or the probabilities of more classes."""
+        """What metrics receive: numbers, P(class 1), or the probabilities of several classes."""
         if self.classes is None:
             return self.predicted("predict")
         if hasattr(self.model, "predict_proba"):
@@ -142,52 +141,50 @@ class FoldHoldout:
 
     @property
     def own_target(self) -> NDArray[Any]:
-        """The target as the model itself numbers its classes."""
+        """The target with the class indices of the model itself."""
         classes = internals(self.model).model().classes
         n_rows, loss = len(self.target), self.model.loss
         return internals(self.model).task.read_target(self.y, n_rows, classes, loss)
 
 
 class Score(Protocol):
-    """A name, and a number for rows that were held out."""
+    """A named score of a fold."""
 
     @property
     def name(self) -> str:
-        """What it is called in results."""
+        """The name in results."""
 
     def of(self, holdout: FoldHoldout) -> float:
-        """Return how well the model does."""
+        """Return the score on a holdout."""
 
 
 @dataclass
-class OfPredictions:
-    """A metric of target and prediction."""
+class MetricScore:
+    """A metric: a function of target and prediction."""
 
     metric: Metric | UserMetric
 
     @property
     def name(self) -> str:
-        """The metric's name, which a user's function may tell when it is called."""
+        """The name of the metric; a user's function may return it when it is called."""
         return self.metric.name
 
     def of(self, holdout: FoldHoldout) -> float:
-        """Measure."""
+        """Return the metric on a holdout."""
         if self.metric.of_scores:
-            seen = holdout.own_target, holdout.scores
-        else:
-            seen = holdout.target, holdout.prediction
-        return self.metric.measure(*seen, holdout.weights)
+            return self.metric.measure(holdout.own_target, holdout.scores, holdout.weights)
+        return self.metric.measure(holdout.target, holdout.prediction, holdout.weights)
 
 
 @dataclass
-class OfModels:
-    """A scorer of the model and the rows."""
+class ScorerScore:
+    """A scorer: a function of the model and the rows."""
 
     name: str
     scorer: Callable[..., Any]
 
     def of(self, holdout: FoldHoldout) -> float:
-        """Ask the scorer, which gets the weights if it is of a function that takes them."""
+        """Call the scorer, with weights if its function accepts them."""
         function = getattr(self.scorer, "_score_func", None)
         options = {}
         if holdout.weights is not None and "sample_weight" in _parameters(function):
@@ -196,7 +193,7 @@ class OfModels:
             returned = self.scorer(holdout.model, holdout.X(), holdout.y, **options)
         except AttributeError as error:  # of a method that the scorer calls
             raise ParameterError(
-                f"scoring={self.name!r} does not suit this model. {error}"
+                f"scoring={self.name!r} cannot be used with this model. {error}"
             ) from error
         try:
             return float(returned)
@@ -208,45 +205,44 @@ class OfModels:
 
 @dataclass
 class OwnScore:
-    """What the model's `score` says."""
+    """The result of the model's `score`."""
 
     name: str = "score"
 
     def of(self, holdout: FoldHoldout) -> float:
-        """Ask the model, with weights and the like if it takes them."""
-        ask = holdout.model.score
-        taken = signature(ask).parameters
-        options = {name: given for name, given in holdout.options.items() if name in taken}
+        """Call the model's `score`, with weights and other arguments that it accepts."""
+        accepted = signature(holdout.model.score).parameters
+        options = {name: value for name, value in holdout.options.items() if name in accepted}
         rows = (holdout.X(),) if holdout.y is None else (holdout.X(), holdout.y)
-        return float(ask(*rows, **options))
+        return float(holdout.model.score(*rows, **options))
 
 
 OWN_SCORE = OwnScore()
 
 
 @dataclass
-class Renamed:
+class RenamedScore:
     """A score under another name."""
 
     name: str
     score: Score
 
     def of(self, holdout: FoldHoldout) -> float:
-        """Ask the score."""
+        """Return the score on a holdout."""
         return self.score.of(holdout)
 
 
 def resolve_scores(scoring: Any, target: ScoringTarget) -> list[Score]:
-    """Turn `scoring` into scores, None into the model's default."""
+    """Return the scores that `scoring` selects; None is the model's default."""
     scores: list[Score]
     if isinstance(scoring, Mapping):
-        scores = [Renamed(str(name), _resolve(one, target)) for name, one in scoring.items()]
+        scores = [RenamedScore(str(name), _resolve(one, target)) for name, one in scoring.items()]
     else:
         scoring = target.default if scoring is None else scoring
         several = scoring if isinstance(scoring, list | tuple) else [scoring]
         scores = [_resolve(one, target) for one in several]
     if not scores:
-        raise ParameterError(f"scoring={scoring!r} names no metric.")
+        raise ParameterError(f"scoring={scoring!r} has no metric.")
     require_names(scores)
     return scores
 
@@ -257,7 +253,7 @@ def require_names(scores: list[Score]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(
-                f"scoring has several metrics called {name!r}. Give a dict from names to metrics."
+                f"scoring has several metrics named {name!r}. Pass a dict from names to metrics."
             )
 
 
@@ -265,23 +261,23 @@ def _resolve(one: Any, target: ScoringTarget) -> Score:
     if isinstance(one, OwnScore):
         return one
     if isinstance(one, str) and one in target.metrics:
-        return OfPredictions(Metric(one, *target.metrics[one]))
+        return MetricScore(Metric(one, *target.metrics[one]))
     if isinstance(one, str) and one in get_scorer_names():
-        return OfModels(one, get_scorer(one))
+        return ScorerScore(one, get_scorer(one))
     if not callable(one):
-        meant = metric_instead(one, [*target.metrics, *get_scorer_names()])
-        ours = f"one of {', '.join(target.metrics)}, " if target.metrics else ""
+        hint = metric_instead(one, [*target.metrics, *get_scorer_names()])
+        names = f"one of {', '.join(target.metrics)}, " if target.metrics else ""
         raise ParameterError(
-            f"scoring={one!r} is not allowed; {meant}{'It' if meant else 'it'} must be a function, "
-            f"a scorer, {ours}or a name that sklearn.metrics.get_scorer_names() lists."
+            f"scoring={one!r} is not allowed; {hint}{'It' if hint else 'it'} must be a function, "
+            f"a scorer, {names}or a name that sklearn.metrics.get_scorer_names() lists."
         )
     if _is_scorer(one):
-        return OfModels(_name_of(one), one)
-    return OfPredictions(UserMetric(one, target.classes, "scoring"))
+        return ScorerScore(_name_of(one), one)
+    return MetricScore(UserMetric(one, target.classes, "scoring"))
 
 
 def _is_scorer(function: Callable[..., Any]) -> bool:
-    """Tell a scorer, of (model, X, y), from a metric, of (y, prediction[, sample_weight])."""
+    """Return whether a function takes (model, X, y), not (y, prediction[, sample_weight])."""
     if hasattr(function, "_score_func"):
         return True
     required = [
@@ -294,7 +290,7 @@ def _is_scorer(function: Callable[..., Any]) -> bool:
 
 
 def _parameters(function: Any) -> Mapping[str, Parameter]:
-    """Return what a function takes; of nothing, and of some built-in ones, nothing is known."""
+    """Return the parameters of a function; none if they are unknown, as for some built-ins."""
     try:
         return signature(function).parameters
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Why a model predicts what it does, and what its columns do: by rows, on average, and together."""
+"""Explanations of a model: Shapley values, importances, dependence plots and interactions."""
 
 from typing import TYPE_CHECKING, NoReturn
 

@@ -1,7 +1,7 @@
-"""Accumulated local effects: what a model adds as a column rises step by step (Apley and Zhu).
+"""Accumulated local effects: how the prediction changes along a feature (Apley and Zhu).
 
-Rows are only moved to the ends of the cell they lie in, so that columns which go together stay
-nearly so. The mean differences of the cells are added up from left to right.
+Rows are only moved to the ends of the cell that they lie in, so that correlated features stay
+nearly consistent. The mean differences of the cells are accumulated from left to right.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from hedgerow.explain._grid import (
     Axis,
     GridMaker,
     as_objects,
+    axis_fields,
     categorical_columns,
-    given_numbers,
+    custom_numbers,
+    order_by_similarity,
     points_of,
+    quantiles,
     quantiles_of_sorted,
     read_column,
     read_features,
@@ -38,40 +41,39 @@ from hedgerow.explain._grid import (
     sorted_numbers,
 )
 from hedgerow.explain._partial import grid_columns
-from hedgerow.explain._similarity import order_by_similarity, quantiles
-from hedgerow.explain._what_if import WhatIf, fitted, make_what_if
+from hedgerow.explain._what_if import WhatIf, make_what_if, require_fitted
 
-_NOWHERE = -1  # the cell of a row that is in none
+_NO_CELL = -1  # of a row that lies in no cell
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AccumulatedEffects(Result):
-    """What a model adds as one column rises, or two do together beyond what each does by itself.
+    """Accumulated local effects of one column, or the joint effect of two beyond their own effects.
 
     Attributes
     ----------
     features : tuple of str
-        The column, or both.
+        The column or the two columns.
     grid : tuple of arrays
-        Of each column, the ends of its cells: floats; or labels in the order they were taken in.
+        For each column, the edges of its cells (floats), or its categories in the order used.
     average : array of shape (points[, points], outputs)
-        The effect at each point. Its mean over the rows is 0; of two columns it is what is left
-        when their own effects are taken away.
+        The effect at each point, with mean 0 over the rows. For two columns it is the joint
+        effect without their individual effects.
     deciles : tuple of arrays
-        Of each column, its nine deciles; empty for categories.
+        For each column, its nine deciles; empty for categorical columns.
     is_categorical : tuple of bool
-        Of each column, whether its values are labels.
+        For each column, whether it is categorical.
     left_out : tuple of int
-        Of each column, the number of categories that are too rare to be in the grid.
+        For each column, the number of categories that are too rare to be in the grid.
     output_names : tuple of str
         Classes, quantiles or targets.
     unit : str
-        What effects are measured in, such as "probability" or "log-odds".
+        Unit of the effects, such as "probability" or "log-odds".
     n_rows : int
-        Rows that lie in a cell; rows with a missing value in the column do not.
+        Number of rows in the cells; rows with a missing value in the column are not.
     """
 
-    measure: ClassVar[str] = "effect on"  # of what `unit` says
+    measure: ClassVar[str] = "effect on"  # of the unit
 
     features: tuple[str, ...]
     grid: tuple[NDArray[Any], ...]
@@ -106,27 +108,27 @@ def accumulated_effects(
 ) -> Any:
     """Return the accumulated local effects of columns (Apley and Zhu, 2020).
 
-    A numeric column is split into cells with about equally many rows. The rows of a cell are
-    moved to its two ends, all else stays as it is, and the mean difference of what the model says
-    is what it adds from one end to the other. Unlike partial dependence, no row gets a value that
-    is far from its own.
+    A numeric column is divided into cells with about equally many rows. The rows of a cell are
+    moved to both of its edges, while all other columns stay unchanged, and the mean difference of
+    the predictions is the local effect of the cell. Unlike in partial dependence, no row gets a
+    value that is far from its own.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library's or of scikit-learn's make, a pipeline, or a search.
+        An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
         The rows, as `predict` takes them.
     features : str, int, pair (tuple) of those, or list
-        A column by its name or, where no column is named by a number, by its place from 0 on; a
-        pair for what two do together beyond what each does by itself; a list of any of these for
-        several results.
+        A column by its name or (if no column has an integer name) by its index; a pair for the
+        joint effect of two columns beyond their individual effects; a list of these for several
+        results.
     grid_resolution : int
-        Ends of the cells of a column of numbers, which are quantiles of it.
+        Number of cell edges of a numeric column, which are quantiles of it.
     grid : dict from column to values, or values, optional
-        Ends of cells to use instead; rows beyond them are left out. Of labels, the order that they
-        are taken in: without it, labels whose rows are alike in the other columns follow each
-        other. The 30 most frequent ones are taken.
+        Cell edges to use instead; rows outside them are ignored. For a categorical column, the
+        categories in the order to use. By default these are the 30 most frequent categories,
+        ordered by the similarity of their rows in the other columns.
     response : {"auto", "score", "prediction"}
         Which output of the model is used: its raw score (for a boosted classifier the log-odds) or
         its prediction, such as a probability. "auto" is the prediction.
@@ -138,13 +140,13 @@ def accumulated_effects(
     Returns
     -------
     AccumulatedEffects, or a list of them
-        With ``grid`` and ``average``; to print, to plot, or to take as a data frame.
+        With ``grid`` and ``average``; it can be printed, plotted, or converted to a data frame.
 
     Notes
     -----
-    Labels have no order of their own: the effect from one label to the next is the mean over the
-    rows of both, and how far two labels are apart depends on those between them. Where a pair of
-    cells has no rows, the nearest pair of cells that has some tells its difference.
+    Categories have no natural order: the effect from one category to the next is the mean over the
+    rows of both, and the difference between two categories depends on those between them. A pair of
+    cells without rows gets the effect of the nearest pair with rows.
 
     References
     ----------
@@ -165,30 +167,31 @@ def accumulated_effects(
     VERBOSE.check(verbose)
     what_if = make_what_if(model, X, response)
     weights = read_weights(sample_weight, what_if.table.n_rows)
-    wanted, is_list = read_features(features, what_if.names)
-    given = read_grids(grid, wanted, what_if.names)
-    maker = _StepMaker(
-        what_if, grid_resolution, given, categorical_columns(fitted(model), what_if.names)
+    columns, is_list = read_features(features, what_if.names)
+    custom = read_grids(grid, columns, what_if.names)
+    maker = _CellMaker(
+        what_if, grid_resolution, custom, categorical_columns(require_fitted(model), what_if.names)
     )
-    steps = {place: maker.steps(place) for feature in wanted for place in feature}
+    cells = {place: maker.cells(place) for feature in columns for place in feature}
     rows = np.ones(what_if.table.n_rows) if weights is None else weights
-    run = _EffectAccumulator(what_if, rows)
-    shown = with_progress(wanted, len(wanted), verbose, unit="feature", title="accumulated effects")
-    results = [run.result([steps[place] for place in feature]) for feature in shown]
+    accumulator = _EffectAccumulator(what_if, rows)
+    features = with_progress(
+        columns, len(columns), verbose, unit="feature", title="accumulated effects"
+    )
+    results = [accumulator.result([cells[place] for place in feature]) for feature in features]
     return results if is_list else results[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _Steps:
-    """The points of a column, and where rows lie among them.
+class _Cells:
+    """The grid points of a column, and the cells between them that each row belongs to.
 
-    Cell c is that between points c and c + 1. A row with a number lies in one cell, whose ends
-    stand for it by half each. A row with a label is at a point, and counts for the cells on both
-    sides of it.
+    Cell c lies between points c and c + 1. A row with a number lies in one cell and counts half for
+    each of its ends. A row with a category lies at a point and belongs to the cells on both sides.
     """
 
     axis: Axis
-    cells: NDArray[np.intp]  # (n_rows, 2)
+    of_row: NDArray[np.intp]  # (n_rows, 2)
     ends: NDArray[np.intp]  # (n_rows, 2)
 
     @property
@@ -197,56 +200,56 @@ class _Steps:
 
     @property
     def is_inside(self) -> NDArray[np.bool_]:
-        return self.ends[:, 0] != _NOWHERE
+        return self.ends[:, 0] != _NO_CELL
 
 
 @dataclass(frozen=True, eq=False)
-class _StepMaker:
-    """How the columns of a table are split into cells."""
+class _CellMaker:
+    """Divides the columns of a table into cells."""
 
     what_if: WhatIf
     resolution: int
-    given: dict[int, Any]
+    custom: dict[int, Any]
     categorical: set[int]
 
-    def steps(self, place: int) -> _Steps:
-        """Split a column into cells."""
+    def cells(self, place: int) -> _Cells:
+        """Divide a column into cells."""
         column = read_column(self.what_if, place, self.categorical)
         if isinstance(column, LabelColumn):
             return self._of_labels(place, column)
         return self._of_numbers(place, column)
 
-    def _of_numbers(self, place: int, column: NumericColumn) -> _Steps:
+    def _of_numbers(self, place: int, column: NumericColumn) -> _Cells:
         name, missing = self.what_if.names[place], column.is_missing()
         numbers = column.values.astype(np.float64)
         numbers[missing] = np.nan
         present = sorted_numbers(column, f"X, column {name!r}").astype(np.float64)
-        if place in self.given:
-            edges = np.unique(given_numbers(self.given[place], name))
+        if place in self.custom:
+            edges = np.unique(custom_numbers(self.custom[place], name))
             edges = edges[~np.isnan(edges)]
         else:
             edges = quantiles(present, self.resolution)
-        _require_cells(edges, name, is_given=place in self.given)
+        _require_cells(edges, name, is_custom=place in self.custom)
         cell = np.maximum(np.searchsorted(edges, numbers, side="left") - 1, 0)
         inside = (numbers >= edges[0]) & (numbers <= edges[-1])
-        cell = np.where(inside, cell, _NOWHERE)
-        nothing = np.full(len(cell), _NOWHERE)
-        ends = np.column_stack([cell, np.where(inside, cell + 1, _NOWHERE)])
+        cell = np.where(inside, cell, _NO_CELL)
+        nothing = np.full(len(cell), _NO_CELL)
+        ends = np.column_stack([cell, np.where(inside, cell + 1, _NO_CELL)])
         axis = Axis(name, place, edges, False, quantiles_of_sorted(present, DECILES))
-        return _Steps(axis, np.column_stack([cell, nothing]), ends)
+        return _Cells(axis, np.column_stack([cell, nothing]), ends)
 
-    def _of_labels(self, place: int, column: LabelColumn) -> _Steps:
+    def _of_labels(self, place: int, column: LabelColumn) -> _Cells:
         name = self.what_if.names[place]
-        axis = GridMaker(self.resolution, (0.0, 1.0), self.given).axis(name, place, column)
+        axis = GridMaker(self.resolution, (0.0, 1.0), self.custom).axis(name, place, column)
         levels = [label for label in axis.values if label is not None]
         code = {label: k for k, label in enumerate(column.labels)}
         absent = [label for label in levels if label not in code]
         if absent:
             raise ParameterError(
-                f"grid: no row of X has the category {absent[0]!r} in the column {name!r}, so that "
-                "nothing leads to it."
+                f"grid: no row of X has the category {absent[0]!r} in column {name!r}, so its "
+                "effect cannot be computed."
             )
-        if place not in self.given:
+        if place not in self.custom:
             codes = [code[label] for label in levels]
             others = [
                 read_column(self.what_if, other, self.categorical)
@@ -254,126 +257,121 @@ class _StepMaker:
                 if other != place
             ]
             levels = [levels[k] for k in order_by_similarity(column.codes, codes, levels, others)]
-        _require_cells(np.array(levels, object), name, is_given=place in self.given)
-        level_of = np.full(len(column.labels) + 1, _NOWHERE)
+        _require_cells(np.array(levels, object), name, is_custom=place in self.custom)
+        level_of = np.full(len(column.labels) + 1, _NO_CELL)
         level_of[[code[label] for label in levels]] = np.arange(len(levels))
         level = level_of[column.codes]  # missing, code −1, gets the last entry
-        after = np.where(level < len(levels) - 1, level, _NOWHERE)
-        before = np.where(level > 0, level - 1, _NOWHERE)
+        after = np.where(level < len(levels) - 1, level, _NO_CELL)
+        before = np.where(level > 0, level - 1, _NO_CELL)
         axis = Axis(name, place, as_objects(levels), True, np.empty(0), axis.left_out)
-        return _Steps(axis, np.column_stack([before, after]), np.column_stack([level, level]))
+        return _Cells(axis, np.column_stack([before, after]), np.column_stack([level, level]))
 
 
-def _require_cells(edges: NDArray[Any], name: str, *, is_given: bool) -> None:
+def _require_cells(edges: NDArray[Any], name: str, *, is_custom: bool) -> None:
     if len(edges) >= 2:
         return
-    if is_given:
-        raise ParameterError(f"grid: the values of {name!r} must be two or more, not {edges}.")
+    if is_custom:
+        raise ParameterError(f"grid: {name!r} needs two or more values, not {edges}.")
     raise DataError(
-        f"features: X, column {name!r} has fewer than two values, so that there is no step."
+        f"features: X, column {name!r} has fewer than two distinct values, so it has no effect."
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _EffectAccumulator:
-    """The model, and the weights of the rows."""
+    """Accumulates the effects of a model over weighted rows."""
 
     what_if: WhatIf
     weights: Floats
 
-    def result(self, steps: Sequence[_Steps]) -> AccumulatedEffects:
-        """Find the effect of a column or of a pair."""
-        inside = np.logical_and.reduce([one.is_inside for one in steps])
+    def result(self, columns: Sequence[_Cells]) -> AccumulatedEffects:
+        """Return the effect of a column or of a pair."""
+        inside = np.logical_and.reduce([cells.is_inside for cells in columns])
         if not self.weights[inside].sum() > 0.0:
-            names = " and ".join(one.axis.name for one in steps)
-            raise DataError(f"features: no row of X that counts has a value of {names} in a cell.")
+            names = " and ".join(cells.axis.name for cells in columns)
+            raise DataError(
+                f"features: no row of X with a positive weight lies in a cell of {names}."
+            )
         rows = np.flatnonzero(inside & (self.weights > 0.0))
-        effect = self._single(steps[0], rows) if len(steps) == 1 else self._pair(steps, rows)
-        axes = [one.axis for one in steps]
+        effect = self._single(columns[0], rows) if len(columns) == 1 else self._pair(columns, rows)
         return AccumulatedEffects(
-            features=tuple(axis.name for axis in axes),
-            grid=tuple(axis.values for axis in axes),
+            **axis_fields([cells.axis for cells in columns]),
             average=effect,
-            deciles=tuple(axis.deciles for axis in axes),
-            is_categorical=tuple(axis.is_categorical for axis in axes),
-            left_out=tuple(axis.left_out for axis in axes),
             output_names=self.what_if.output_names,
             unit=self.what_if.unit,
             n_rows=len(rows),
         )
 
-    def _single(self, steps: _Steps, rows: NDArray[np.intp]) -> Floats:
-        points = points_of([steps.axis])
-        moved, slot = np.nonzero(steps.cells[rows] != _NOWHERE)
+    def _single(self, column: _Cells, rows: NDArray[np.intp]) -> Floats:
+        points = points_of([column.axis])
+        moved, slot = np.nonzero(column.of_row[rows] != _NO_CELL)
         moved = rows[moved]
-        cell = steps.cells[moved, slot]
-        differences = self.what_if.at_own_points(
-            points, moved, cell + 1
-        ) - self.what_if.at_own_points(points, moved, cell)
-        local = _cell_means(differences, cell, self.weights[moved], (steps.n_cells,))
-        effect = _accumulated(local, axis=0)
+        cell = column.of_row[moved, slot]
+        differences = self.what_if.predict_at(points, moved, cell + 1) - self.what_if.predict_at(
+            points, moved, cell
+        )
+        local = _mean_by_cell(differences, cell, self.weights[moved], (column.n_cells,))
+        effect = _accumulate(local, axis=0)
         share = np.zeros(len(effect))
         for side in range(2):
-            np.add.at(share, steps.ends[rows, side], self.weights[rows])
+            np.add.at(share, column.ends[rows, side], self.weights[rows])
         return effect - _weighted_mean(effect, share, axis=0)
 
-    def _pair(self, steps: Sequence[_Steps], rows: NDArray[np.intp]) -> Floats:
-        first, second = steps
+    def _pair(self, columns: Sequence[_Cells], rows: NDArray[np.intp]) -> Floats:
+        first, second = columns
         points, n_second = points_of([first.axis, second.axis]), len(second.axis.values)
         moved, cells = _common_cells(first, second, rows)
 
         def at(i: int, j: int) -> Floats:
-            return self.what_if.at_own_points(
-                points, moved, (cells[0] + i) * n_second + cells[1] + j
-            )
+            return self.what_if.predict_at(points, moved, (cells[0] + i) * n_second + cells[1] + j)
 
         differences = (at(1, 1) - at(0, 1)) - (at(1, 0) - at(0, 0))
         shape = first.n_cells, second.n_cells
         flat = cells[0] * second.n_cells + cells[1]
-        local = _cell_means(differences, flat, self.weights[moved], shape)
-        effect = _accumulated(_accumulated(local, axis=0), axis=1)
+        local = _mean_by_cell(differences, flat, self.weights[moved], shape)
+        effect = _accumulate(_accumulate(local, axis=0), axis=1)
         effect = (
             effect
-            - self._own_effect(effect, first, second, rows)[:, np.newaxis]
-            - self._own_effect(effect.swapaxes(0, 1), second, first, rows)
+            - self._single_effect(effect, first, second, rows)[:, np.newaxis]
+            - self._single_effect(effect.swapaxes(0, 1), second, first, rows)
         )
         share = np.zeros(effect.shape[:2])
         for side, other in product(range(2), repeat=2):
             np.add.at(share, (first.ends[rows, side], second.ends[rows, other]), self.weights[rows])
         return effect - _weighted_mean(effect.reshape(-1, effect.shape[2]), share.reshape(-1), 0)
 
-    def _own_effect(
-        self, effect: Floats, along: _Steps, across: _Steps, rows: NDArray[np.intp]
+    def _single_effect(
+        self, effect: Floats, along: _Cells, across: _Cells, rows: NDArray[np.intp]
     ) -> Floats:
-        """Return the accumulated effect along one column of an effect of two, (points, outputs)."""
+        """Return the effect along one column of an effect of two, (points, outputs)."""
         share = np.zeros((along.n_cells, len(across.axis.values)))
         for slot, side in product(range(2), repeat=2):
-            cell = along.cells[rows, slot]
-            counted = rows[cell != _NOWHERE]
-            where = cell[cell != _NOWHERE], across.ends[counted, side]
+            cell = along.of_row[rows, slot]
+            counted = rows[cell != _NO_CELL]
+            where = cell[cell != _NO_CELL], across.ends[counted, side]
             np.add.at(share, where, self.weights[counted])
-        return _accumulated(_weighted_mean(np.diff(effect, axis=0), share, axis=1), axis=0)
+        return _accumulate(_weighted_mean(np.diff(effect, axis=0), share, axis=1), axis=0)
 
 
 def _common_cells(
-    first: _Steps, second: _Steps, rows: NDArray[np.intp]
+    first: _Cells, second: _Cells, rows: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return rows, repeated for every pair of cells that they count for, and these cells."""
+    """Return the rows, repeated for every pair of cells that they belong to, and these cells."""
     moved, cells = [], []
     for slots in product(range(2), repeat=2):
-        pair = np.stack([first.cells[rows, slots[0]], second.cells[rows, slots[1]]])
-        counts = (pair != _NOWHERE).all(axis=0)
+        pair = np.stack([first.of_row[rows, slots[0]], second.of_row[rows, slots[1]]])
+        counts = (pair != _NO_CELL).all(axis=0)
         moved.append(rows[counts])
         cells.append(pair[:, counts])
     return np.concatenate(moved), np.concatenate(cells, axis=1)
 
 
-def _cell_means(
+def _mean_by_cell(
     differences: Floats, cell: NDArray[np.intp], weights: Floats, shape: tuple[int, ...]
 ) -> Floats:
-    """Return the mean difference of each cell, (*shape, outputs); an empty one has its nearest's.
+    """Return the mean difference of each cell, (*shape, outputs); for empty cells the nearest one.
 
-    Distances are counted in cells, as parts of the number of cells of the column.
+    Distances are measured in cells, relative to the number of cells of the column.
     """
     n_cells = int(np.prod(shape))
     total = np.bincount(cell, weights, minlength=n_cells)
@@ -388,14 +386,14 @@ def _cell_means(
     return means[nearest].reshape(*shape, differences.shape[1])
 
 
-def _accumulated(local: Floats, axis: int) -> Floats:
-    """Add differences up along an axis, from 0 on."""
+def _accumulate(local: Floats, axis: int) -> Floats:
+    """Return the cumulative sum along an axis, starting with 0."""
     summed = np.cumsum(local, axis=axis)
     return np.concatenate([np.zeros_like(summed.take([0], axis)), summed], axis=axis)
 
 
 def _weighted_mean(values: Floats, weights: Floats, axis: int) -> Floats:
-    """Return means over an axis of values (…, outputs); plain ones where nothing weighs."""
+    """Return means over an axis of values (…, outputs), unweighted if all weights are 0."""
     total = weights.sum(axis=axis, keepdims=True)
     shares = np.where(
         total > 0.0, weights / np.where(total > 0.0, total, 1.0), 1.0 / weights.shape[axis]

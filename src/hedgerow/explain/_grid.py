@@ -1,4 +1,4 @@
-"""Grids of columns: numbers, categories by frequency, and missing values as a point."""
+"""Grids of columns: numbers, categories by frequency or similarity, and missing values."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain._what_if import Points, WhatIf
 
-# Categories of a column that are looked at, the most frequent ones.
+# Number of categories in a grid, the most frequent ones.
 MOST_CATEGORIES = 30
-# Points of a pair of columns: more would be neither drawn nor read.
+# Points of a pair of columns: more could neither be plotted nor read.
 MOST_POINTS = 1_000_000
 DECILES = np.arange(1, 10) / 10.0
+# Number of quantiles at which two distributions are compared.
+_QUANTILES = 100
+# Positions that differ by less than this fraction of the range are equal up to rounding.
+_ROUNDING = 1e-9
 
 RESOLUTION = Parameter("grid_resolution", 50, Number(2, 10_000, integer=True), "")
 Feature = tuple[int, ...]
@@ -37,21 +41,21 @@ Feature = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The values of one column at which a model is looked at.
+    """The grid values of one column.
 
     Attributes
     ----------
     name : str
     place : int
-        The column of the table.
+        The index of the column.
     values : array
-        Increasing floats, then NaN if values are missing; or labels, the most frequent first, then
-        None.
+        Increasing floats, with NaN last if values are missing; or categories, the most frequent
+        first, with None last if values are missing.
     is_categorical : bool
     deciles : array of shape (9,), or (0,) for categories
-        Those of the column.
+        Deciles of the column.
     left_out : int
-        Categories that are too rare to be looked at.
+        Number of categories that are too rare to be in the grid.
     """
 
     name: str
@@ -63,11 +67,13 @@ class Axis:
 
 
 def read_features(features: Any, names: Labels) -> tuple[list[Feature], bool]:
-    """Return the columns of each feature or pair, and whether they were a list."""
+    """Return the column indices of each feature or pair, and whether `features` is a list."""
     is_list = isinstance(features, list | np.ndarray)
     columns = list(features) if is_list else [features]
     if not columns:
-        raise ParameterError("features is empty: name a column, a pair of columns, or several.")
+        raise ParameterError(
+            "features is empty; name a column, a pair of columns, or a list of these."
+        )
     return [_read_feature(one, names) for one in columns], is_list
 
 
@@ -76,22 +82,17 @@ def _read_feature(feature: Any, names: Labels) -> Feature:
     parts = feature if is_pair else (feature,)
     if len(parts) not in (1, 2):
         raise ParameterError(
-            f"features has {feature!r}: one column or a pair can be looked at together, not "
-            f"{len(parts)}. Several columns, each by itself, are a list."
+            f"features has {feature!r}: a tuple must have one or two columns, not {len(parts)}. "
+            "For several columns one by one, use a list."
         )
-    columns = tuple(find_column(part, names, "features") for part in parts)
+    columns = tuple(names.find(part, "features") for part in parts)
     if len(set(columns)) < len(columns):
-        raise ParameterError(f"features has {feature!r}, which is one column twice.")
+        raise ParameterError(f"features has {feature!r}, which is the same column twice.")
     return columns
 
 
-def find_column(wanted: Any, names: Labels, argument: str) -> int:
-    """Find a column by its name or its number."""
-    return names.find(wanted, argument)
-
-
 def read_percentiles(percentiles: Any) -> tuple[float, float]:
-    """Check a pair of shares of rows."""
+    """Check a pair of percentiles."""
     allowed = Number(0, 1)
     is_pair = isinstance(percentiles, tuple | list) and len(percentiles) == 2
     if (
@@ -107,16 +108,16 @@ def read_percentiles(percentiles: Any) -> tuple[float, float]:
 
 
 def read_grids(grid: Any, features: Sequence[Feature], names: Labels) -> dict[int, Any]:
-    """Return the values that were given for columns: a dict, or the values of the one feature."""
+    """Return the custom grid values by column: from a dict, or for the only feature."""
     if grid is None:
         return {}
     columns = {column for feature in features for column in feature}
     if isinstance(grid, Mapping):
-        given = {find_column(name, names, "grid"): values for name, values in grid.items()}
-        extra = [names[column] for column in given if column not in columns]
+        custom = {names.find(name, "grid"): values for name, values in grid.items()}
+        extra = [names[column] for column in custom if column not in columns]
         if extra:
-            raise ParameterError(f"grid has values of {listed(extra)}, but features does not.")
-        return given
+            raise ParameterError(f"grid has values for {listed(extra)}, which is not in features.")
+        return custom
     if len(columns) == 1:
         return {columns.pop(): grid}
     raise ParameterError(
@@ -125,18 +126,18 @@ def read_grids(grid: Any, features: Sequence[Feature], names: Labels) -> dict[in
 
 
 def categorical_columns(model: Any, names: Labels) -> set[int]:
-    """Return the columns of numbers that a model takes for categories, as far as it tells."""
+    """Return the numeric columns that a model of this library treats as categorical."""
     schema = getattr(getattr(model, "_model", None), "schema", None)
     if schema is None:
         return set()
-    known, own = schema.feature_names, names.names or tuple(names)
-    if known is None or not set(known) <= set(own):
+    fitted, current = schema.feature_names, names.names or tuple(names)
+    if fitted is None or not set(fitted) <= set(current):
         return set(schema.categories)
-    return {own.index(known[column]) for column in schema.categories}
+    return {current.index(fitted[column]) for column in schema.categories}
 
 
 def read_column(what_if: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
-    """Read a column as numbers or, where the model does so, as labels."""
+    """Read a column as numbers or, if the model treats it as categorical, as labels."""
     column, where = what_if.table.column(place), f"X, column {what_if.names[place]!r}"
     if isinstance(column, LabelColumn) or place not in categorical:
         return column
@@ -146,14 +147,14 @@ def read_column(what_if: WhatIf, place: int, categorical: set[int]) -> NumericCo
 
 @dataclass(frozen=True, eq=False)
 class GridMaker:
-    """How grids are made of columns."""
+    """Makes the grids of columns."""
 
     resolution: int
     percentiles: tuple[float, float]
-    given: Mapping[int, Any]
+    custom: Mapping[int, Any]
 
     def axis(self, name: str, place: int, column: NumericColumn | LabelColumn) -> Axis:
-        """Return where a column is looked at."""
+        """Return the grid of a column."""
         if isinstance(column, LabelColumn):
             return self._of_labels(name, place, column)
         return self._of_numbers(name, place, column)
@@ -161,23 +162,23 @@ class GridMaker:
     def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
         present = sorted_numbers(column, f"X, column {name!r}")
         quantiles = quantiles_of_sorted(present, np.append(self.percentiles, DECILES))
-        if place in self.given:
-            values = given_numbers(self.given[place], name)
+        if place in self.custom:
+            values = custom_numbers(self.custom[place], name)
         elif not len(present):
-            raise DataError(f"features: X, column {name!r} has no value at all.")
+            raise DataError(f"features: X, column {name!r} has only missing values.")
         else:
             values = self._spread(present, quantiles[:2])
-            if column.values.dtype == np.float32:  # which is what a model would see
+            if column.values.dtype == np.float32:  # as the model reads it
                 values = _without_repetition(values.astype(np.float32)).astype(np.float64)
-            has_gaps = len(present) < len(column.values)
-            values = np.append(values, np.nan) if has_gaps else values
+            has_missing = len(present) < len(column.values)
+            values = np.append(values, np.nan) if has_missing else values
             _require_two(values, name)
         return Axis(name, place, values, False, quantiles[2:])
 
     def _spread(self, present: NDArray[np.floating[Any]], between: Floats) -> Floats:
-        """Return all values if they are few, else equal steps between two percentiles.
+        """Return all distinct values if they are few, else equal steps between two percentiles.
 
-        If these are the same number, as in a column that is mostly 0, steps go from end to end.
+        If the percentiles are equal, as in a column that is mostly 0, the whole range is used.
         """
         if np.count_nonzero(present[1:] != present[:-1]) < self.resolution - 1:
             return _without_repetition(present).astype(np.float64)
@@ -188,15 +189,15 @@ class GridMaker:
 
     def _of_labels(self, name: str, place: int, column: LabelColumn) -> Axis:
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
-        found: list[Any] = [k for k in range(len(column.labels)) if counts[k]]
-        found.sort(key=lambda k: (-counts[k], column.labels[k]))
-        shown = [column.labels[k] for k in found[:MOST_CATEGORIES]]
-        if place in self.given:
-            values = given_labels(self.given[place], name)
+        present: list[Any] = [k for k in range(len(column.labels)) if counts[k]]
+        present.sort(key=lambda k: (-counts[k], column.labels[k]))
+        frequent = [column.labels[k] for k in present[:MOST_CATEGORIES]]
+        if place in self.custom:
+            values = custom_labels(self.custom[place], name)
         else:
-            values = as_objects([*shown, None] if (column.codes < 0).any() else shown)
+            values = as_objects([*frequent, None] if (column.codes < 0).any() else frequent)
             _require_two(values, name)
-        left_out = 0 if place in self.given else len(found) - len(shown)
+        left_out = 0 if place in self.custom else len(present) - len(frequent)
         return Axis(name, place, values, True, np.empty(0), left_out)
 
 
@@ -205,9 +206,9 @@ def _without_repetition(increasing: NDArray[np.floating[Any]]) -> NDArray[np.flo
 
 
 def sorted_numbers(column: NumericColumn, where: str) -> NDArray[np.floating[Any]]:
-    """Return the numbers of a column in increasing order, without missing ones; float32 stays so.
+    """Return the numbers of a column in increasing order, without missing values.
 
-    Raises if there are infinities, which come first and last.
+    Raises if there are infinities, which would come first and last. float32 stays float32.
     """
     dtype = column.values.dtype
     numbers = column.values.astype(dtype if dtype == np.float32 else np.float64)
@@ -221,24 +222,23 @@ def sorted_numbers(column: NumericColumn, where: str) -> NDArray[np.floating[Any
 
 
 def quantiles_of_sorted(numbers: NDArray[np.floating[Any]], shares: Floats) -> Floats:
-    """Return quantiles of increasing numbers, as scikit-learn's partial dependence takes them.
+    """Return quantiles of increasing numbers, as in scikit-learn's partial dependence.
 
-    Of n numbers the k-th is the quantile of (k − 0.4) / (n + 0.2); between two there is a line. Of
-    no numbers there are none.
+    The k-th of n numbers is the quantile of (k − 0.4) / (n + 0.2), with linear interpolation.
     """
     if not len(numbers):
         return np.empty(0)
-    place = len(numbers) * shares + (0.4 + shares * (1.0 - 0.4 - 0.4))  # its very roundings
+    place = len(numbers) * shares + (0.4 + shares * (1.0 - 0.4 - 0.4))  # rounded in the same way
     below = np.clip(np.floor(place).astype(np.intp), 1, max(len(numbers) - 1, 1))
-    part = np.clip(place - below, 0.0, 1.0)
+    fraction = np.clip(place - below, 0.0, 1.0)
     above = np.minimum(below, len(numbers) - 1)
-    return (1.0 - part) * numbers[below - 1] + part * numbers[above]
+    return (1.0 - fraction) * numbers[below - 1] + fraction * numbers[above]
 
 
-def given_numbers(given: Any, name: str) -> Floats:
-    """Read values of a column of numbers from a user."""
+def custom_numbers(custom: Any, name: str) -> Floats:
+    """Read custom grid values of a numeric column."""
     try:
-        array = as_array(given, "grid")
+        array = as_array(custom, "grid")
         if array.dtype.kind == "c":
             raise TypeError("they are complex")
         values = array.astype(np.float64)
@@ -251,14 +251,27 @@ def given_numbers(given: Any, name: str) -> Floats:
     return values
 
 
-def given_labels(given: Any, name: str) -> NDArray[Any]:
-    """Read values of a column of labels from a user."""
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        raise ParameterError(f"grid: the values of {name!r} must be a list, not {given!r}.")
-    labels = [None if is_missing(value) else plain_label(value) for value in given]
+def custom_labels(custom: Any, name: str) -> NDArray[Any]:
+    """Read custom grid values of a categorical column."""
+    if isinstance(custom, str) or not hasattr(custom, "__iter__"):
+        raise ParameterError(f"grid: the values of {name!r} must be a list, not {custom!r}.")
+    labels = [None if is_missing(value) else plain_label(value) for value in custom]
     if not labels or len(set(labels)) < len(labels):
-        raise ParameterError(f"grid: the values of {name!r} must be one or more different labels.")
+        raise ParameterError(
+            f"grid: the values of {name!r} must be one or more distinct categories."
+        )
     return as_objects(labels)
+
+
+def axis_fields(axes: Sequence[Axis]) -> dict[str, tuple[Any, ...]]:
+    """Return what dependence results say about their axes."""
+    return {
+        "features": tuple(axis.name for axis in axes),
+        "grid": tuple(axis.values for axis in axes),
+        "deciles": tuple(axis.deciles for axis in axes),
+        "is_categorical": tuple(axis.is_categorical for axis in axes),
+        "left_out": tuple(axis.left_out for axis in axes),
+    }
 
 
 def as_objects(values: Sequence[Any]) -> NDArray[Any]:
@@ -271,22 +284,105 @@ def as_objects(values: Sequence[Any]) -> NDArray[Any]:
 def _require_two(values: NDArray[Any], name: str) -> None:
     if len(values) < 2:
         raise DataError(
-            f"features: X, column {name!r} has the one value {values[0]}, so that nothing can be "
-            "said of others. Give grid to look at values that X does not have."
+            f"features: X, column {name!r} has only the value {values[0]}. Pass grid to evaluate "
+            "values that X does not have."
         )
 
 
 def points_of(axes: Sequence[Axis]) -> Points:
-    """Return every combination of the axes' values, the last one changing fastest."""
+    """Return all combinations of the axes' values, the last one changing fastest."""
     lengths = [len(axis.values) for axis in axes]
     if prod(lengths) > MOST_POINTS:
         raise ParameterError(
             f"features: {' and '.join(axis.name for axis in axes)} together have "
-            f"{' × '.join(map(str, lengths))} points, but at most {MOST_POINTS} can be looked at. "
-            "Lower grid_resolution, or give a smaller grid."
+            f"{' × '.join(map(str, lengths))} points, but at most {MOST_POINTS} are allowed. "
+            "Lower grid_resolution, or pass a smaller grid."
         )
     if len(axes) == 1:
         return Points((axes[0].place,), (axes[0].values,))
     indices = np.indices(lengths).reshape(len(axes), -1)
     values = [axis.values[index] for axis, index in zip(axes, indices, strict=True)]
     return Points(tuple(axis.place for axis in axes), tuple(values))
+
+
+def order_by_similarity(
+    codes: NDArray[Any],
+    levels: Sequence[int],
+    labels: Sequence[Any],
+    others: Sequence[NumericColumn | LabelColumn],
+) -> list[int]:
+    """Return an order of categories in which similar ones are neighbours (Apley and Zhu).
+
+    The distance of two categories is that of the distributions of the other columns among their
+    rows: for numbers the largest difference of the distribution functions, for labels half the sum
+    of the differences of their frequencies. Classical multidimensional scaling places the
+    categories on a line; its direction and ties are decided by the labels.
+
+    Parameters
+    ----------
+    codes : array of shape (n_rows,)
+        The category of each row.
+    levels : sequence of int
+        Codes of the categories to order.
+    labels : sequence
+        The label of each of them.
+    others : sequence of columns
+        The other columns of the table.
+    """
+    rows = [codes == level for level in levels]
+    distance = np.zeros((len(levels), len(levels)))
+    for column in others:
+        distance += _distances(_distributions(column, rows), isinstance(column, LabelColumn))
+    place = _on_a_line(distance)
+    by_label = sorted(range(len(levels)), key=lambda k: labels[k])
+    for k in by_label:  # the first label that is not in the middle goes to the left
+        if abs(place[k]) > _ROUNDING:
+            place = place if place[k] < 0.0 else -place
+            break
+    rank = {k: position for position, k in enumerate(by_label)}
+    rounded = np.rint(place / _ROUNDING)
+    return sorted(range(len(levels)), key=lambda k: (rounded[k], rank[k]))
+
+
+def _distributions(
+    column: NumericColumn | LabelColumn, rows: Sequence[NDArray[np.bool_]]
+) -> Floats:
+    """Return for each category the distribution function at quantiles, or label frequencies."""
+    if isinstance(column, LabelColumn):
+        n_labels = len(column.labels) + 1  # missing values count as a label
+        counts = [np.bincount(column.codes[of] + 1, minlength=n_labels) for of in rows]
+        return np.array([count / max(count.sum(), 1) for count in counts])
+    missing, numbers = column.is_missing(), column.values.astype(np.float64)
+    if missing.all():
+        return np.zeros((len(rows), 1))
+    at = quantiles(numbers[~missing], _QUANTILES)
+    return np.array([_distribution_function(numbers[of & ~missing], at) for of in rows])
+
+
+def quantiles(numbers: Floats, count: int) -> Floats:
+    """Return up to this number of distinct quantiles, from the minimum to the maximum."""
+    if not len(numbers):
+        return np.empty(0)
+    shares = np.linspace(0.0, 1.0, count)
+    return np.unique(np.quantile(numbers, shares, method="inverted_cdf"))
+
+
+def _distribution_function(numbers: Floats, at: Floats) -> Floats:
+    below = np.searchsorted(np.sort(numbers), at, side="right")
+    return below / max(len(numbers), 1)
+
+
+def _distances(distributions: Floats, are_frequencies: bool) -> Floats:
+    apart = np.abs(distributions[:, np.newaxis] - distributions[np.newaxis])
+    return apart.sum(axis=2) / 2.0 if are_frequencies else apart.max(axis=2)
+
+
+def _on_a_line(distance: Floats) -> Floats:
+    """Return positions on a line, from −1 to 1, whose distances approximate the given ones."""
+    squared = distance**2
+    by_row = squared.mean(axis=1, keepdims=True)
+    products = -0.5 * (squared - by_row - by_row.T + squared.mean())
+    _, vectors = np.linalg.eigh(products)
+    place: Floats = vectors[:, -1]
+    longest = np.abs(place).max()
+    return place / longest if distance.any() else np.zeros(len(place))

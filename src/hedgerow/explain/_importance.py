@@ -1,4 +1,4 @@
-"""How much each column matters to a model of trees, as its splits or its explanations tell."""
+"""Feature importance of tree ensembles, by their splits or by Shapley values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hedgerow._tree.additive import additive_trees, sums_over_splits
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain._shap import shap_values
-from hedgerow.explain._what_if import fitted
+from hedgerow.explain._what_if import require_fitted
 
 _KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
-_WORDS = {
+_UNITS = {
     "gain": "sum of the gains of the splits on it",
     "cover": "sum of the cover of the splits on it",
     "split": "number of splits on it",
@@ -31,21 +31,21 @@ _WORDS = {
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Importance(Result):
-    """A number for each column that says how much it matters.
+    """The importance of each feature.
 
     Attributes
     ----------
     feature : array of str
         Names of the columns.
     value : array of shape (features,)
-        How much each matters; of Shapley values, the sum over the outputs.
+        The importance; for Shapley values, the sum over the outputs.
     by_output : array of shape (features, outputs), or None
-        Shapley values of each output.
+        Mean absolute Shapley values of each output.
     output_names : tuple of str
         Classes, quantiles or targets.
     kind : {"gain", "cover", "split", "shap"}
     unit : str
-        What values are.
+        What the values are.
     """
 
     feature: NDArray[Any]
@@ -57,7 +57,7 @@ class Importance(Result):
 
     @property
     def share(self) -> Floats:
-        """Each column's part of the sum; all 0 if that is 0."""
+        """Each feature's fraction of the sum; all 0 if the sum is 0."""
         total = self.value.sum()
         return self.value / total if total > 0.0 else np.zeros_like(self.value)
 
@@ -78,7 +78,7 @@ class Importance(Result):
 
 @with_argument_hints
 def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
-    """Return how much each column matters to a model of trees.
+    """Return the importance of each feature in a tree ensemble.
 
     Parameters
     ----------
@@ -86,21 +86,21 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
         Gradient boosting of any kind, a decision tree, a random forest, extra trees, bagging of
         Hedgerow's trees, or AdaBoost of trees.
     kind : {"gain", "cover", "split", "shap"}
-        What is summed over the splits on a column: their gain, the weight of the training rows
-        that they part, or 1. "shap" is the mean absolute Shapley value over the rows of X.
+        What is summed over the splits on a feature: their gain, the weight of the training rows
+        that they split, or 1. "shap" is the mean absolute Shapley value over the rows of X.
     X : table, optional
         Rows to explain, for kind="shap".
 
     Returns
     -------
     Importance
-        With ``feature`` and ``value``; to print, to plot, or to take as a data frame.
+        With ``feature`` and ``value``; it can be printed, plotted, or converted to a data frame.
 
     Notes
     -----
-    Gains are those of the training rows, and columns of many values find more splits that gain by
-    chance. `permutation_importance` asks rows that the model has not seen. Of AdaBoost, the gain is
-    each column's part of it in a tree, averaged by the weights of the trees.
+    Gains are computed on the training rows, and features with many distinct values have more splits
+    that gain by chance. `permutation_importance` uses rows that the model was not trained on. For
+    AdaBoost, the gain is each feature's fraction in a tree, averaged by the weights of the trees.
 
     Examples
     --------
@@ -112,17 +112,17 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     True
     """
     _KIND.check(kind)
-    model = fitted(model)
+    model = require_fitted(model)
     if kind == "shap":
         return _by_shapley_values(model, X)
     if X is not None:
-        raise ParameterError(f"X is for kind='shap'; kind={kind!r} asks the trees alone.")
+        raise ParameterError(f"X is only used with kind='shap', not with kind={kind!r}.")
     value, names = _by_splits(model, kind)
-    return Importance(np.array(names, object), value, None, (), kind, _WORDS[kind])
+    return Importance(np.array(names, object), value, None, (), kind, _UNITS[kind])
 
 
 def _by_splits(model: Any, kind: str) -> tuple[Floats, Labels]:
-    """Return what the model itself tells, or the sums over the splits of its trees."""
+    """Return the model's own importances, or the sums over the splits of its trees."""
     values = None
     if isinstance(model, Estimator) and hasattr(model, "importances"):
         values = model.importances(kind)
@@ -137,15 +137,15 @@ def _by_splits(model: Any, kind: str) -> tuple[Floats, Labels]:
 
 def _by_shapley_values(model: Any, X: Any) -> Importance:
     if X is None:
-        raise ParameterError("X is needed for kind='shap': the rows to explain.")
-    found = shap_values(model, X)
-    require_rows(*found.data.shape)
-    sizes = np.abs(found.values).mean(axis=0).reshape(len(found.feature_names), -1)
+        raise ParameterError("kind='shap' needs X: the rows to explain.")
+    explained = shap_values(model, X)
+    require_rows(*explained.data.shape)
+    sizes = np.abs(explained.values).mean(axis=0).reshape(len(explained.feature_names), -1)
     return Importance(
-        feature=np.array(found.feature_names, object),
+        feature=np.array(explained.feature_names, object),
         value=sizes.sum(axis=1),
         by_output=sizes,
-        output_names=found.output_names,
+        output_names=explained.output_names,
         kind="shap",
-        unit=f"{_WORDS['shap']}, {found.unit}",
+        unit=f"{_UNITS['shap']}, {explained.unit}",
     )

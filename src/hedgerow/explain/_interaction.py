@@ -1,4 +1,4 @@
-"""Interaction strength: how much of what columns do they do only together (Friedman's H²)."""
+"""Interaction strength: how much of the effect of features is joint (Friedman's H²)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from hedgerow._progress import with_progress
 from hedgerow._result import Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-from hedgerow.explain._grid import find_column
 from hedgerow.explain._importance import importance
 from hedgerow.explain._tables import UserTable
 from hedgerow.explain._what_if import (
@@ -25,42 +24,42 @@ from hedgerow.explain._what_if import (
     RowsAsPoints,
     TreesWhatIf,
     WhatIf,
-    fitted,
-    known_trees,
     make_what_if,
+    require_fitted,
+    trees_or_none,
 )
 
 _N_ROWS = Parameter("n_rows", 500, Number(2, 100_000, integer=True), "")
 _MAX_FEATURES = Parameter("max_features", 8, COUNT, "")
-# A part of the model's variance that is nothing but rounding.
-_NOTHING = 1e-20
+# A fraction of the model's variance that is due to rounding.
+_ROUNDING = 1e-20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class InteractionStrength(Result):
-    """How much of the effect of columns is beyond the sum of their own effects.
+    """How much of the effect of columns is beyond the sum of their individual effects.
 
     Attributes
     ----------
     features : tuple of str
-        The columns that were looked at.
+        The columns that are compared.
     overall : array of shape (features, outputs)
-        H² of each column with all others together: the part of the model's variance that neither
-        the column alone nor the others alone explain.
+        H² of each column with all others: the fraction of the model's variance that neither the
+        column alone nor the others alone explain.
     pairs : tuple of pairs of str
-        Every two of the columns.
+        All pairs of the columns.
     h2 : array of shape (pairs, outputs)
-        H² of each pair: the part of the variance of their partial dependence that is not the sum
-        of the two columns' own; 0 if they do nothing together, 1 if they do nothing alone.
+        H² of each pair: the fraction of the variance of their joint partial dependence that the
+        individual ones do not explain; 0 without interaction, 1 if all of the effect is joint.
     strength : array of shape (pairs, outputs)
-        The standard deviation of what they do together, in the unit of the model's numbers: H² is
-        large for pairs that do hardly anything, if what they do they do together.
+        The standard deviation of the joint effect, in the unit of the model's output. Unlike H²,
+        it is small for pairs with hardly any effect.
     output_names : tuple of str
         Classes, quantiles or targets.
     unit : str
-        What the model's numbers are, such as "log-odds".
+        Unit of the model's output, such as "log-odds".
     n_rows : int
-        Rows that were looked at.
+        Number of rows that are used.
     """
 
     features: tuple[str, ...]
@@ -112,30 +111,30 @@ def interaction_strength(
     Parameters
     ----------
     model : fitted estimator
-        Any of this library's or of scikit-learn's make, a pipeline, or a search.
+        An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
         The rows, as `predict` takes them.
     features : list of str or int, optional
-        Columns to look at, each by itself and in all pairs. By default all if they are at most
-        ``max_features``, else those with the largest gain, if the model is one of trees.
+        Columns to compare, individually and in all pairs. By default all, if they are at most
+        ``max_features``, else those with the largest gain (tree ensembles only).
     n_rows : int
-        Rows that are drawn of X: every pair takes n_rows² predictions, which trees make all at
-        once.
+        Number of rows to sample from X: every pair takes n_rows² predictions, which tree
+        ensembles make all at once.
     max_features : int
-        Columns that are chosen if none are named.
+        Maximum number of columns if ``features`` is None.
     response : {"auto", "score", "prediction"}
-        Which output of the model is used. "auto" is the raw score, if any: predictions of a model
-        without interactions are sums only before its link.
+        Which output of the model is used. "auto" is the raw score, if any: without interactions,
+        scores are sums of effects, but predictions behind a link are not.
     random_state : int, RandomState or None
-        Which rows are drawn.
+        Seed of the row sample.
     verbose : int
         As in the estimators: 0 is silent; otherwise a progress bar, or a line every few parts.
 
     Returns
     -------
     InteractionStrength
-        With ``pairs``, ``h2``, ``strength`` and ``overall``; to print, to plot, or to take as a
-        data frame.
+        With ``pairs``, ``h2``, ``strength`` and ``overall``; it can be printed, plotted, or
+        converted to a data frame.
 
     References
     ----------
@@ -149,8 +148,8 @@ def interaction_strength(
     >>> X = np.random.RandomState(0).uniform(-1, 1, (500, 3))
     >>> y = X[:, 0] * X[:, 1] + X[:, 2]
     >>> model = hr.GradientBoostingRegressor(n_estimators=50).fit(X, y)
-    >>> found = hr.explain.interaction_strength(model, X, n_rows=100)
-    >>> found.pairs[int(found.strength[:, 0].argmax())]
+    >>> result = hr.explain.interaction_strength(model, X, n_rows=100)
+    >>> result.pairs[int(result.strength[:, 0].argmax())]
     ('x0', 'x1')
     """
     for parameter, value in (
@@ -161,19 +160,19 @@ def interaction_strength(
         (VERBOSE, verbose),
     ):
         parameter.check(value)
-    model = fitted(model)
-    trees = known_trees(model)
+    model = require_fitted(model)
+    trees = trees_or_none(model)
     table = UserTable(X if trees is None else trees.features(X))
     if n_rows < table.n_rows:
-        draw = np.random.RandomState(seed_of(random_state))
-        table = table.take(np.sort(draw.permutation(table.n_rows)[:n_rows]))
-    what_if = _opened(model, table.X, response)
-    chosen = _chosen(model, what_if, features, max_features)
-    return _Parts(what_if).strengths(chosen, verbose)
+        random = np.random.RandomState(seed_of(random_state))
+        table = table.take(np.sort(random.permutation(table.n_rows)[:n_rows]))
+    what_if = _make_what_if(model, table.X, response)
+    columns = _choose_columns(model, what_if, features, max_features)
+    return _PartialDependences(what_if).strengths(columns, verbose)
 
 
-def _opened(model: Any, X: Any, response: str) -> WhatIf:
-    """Open the model; "auto" is the score, or the prediction of a model that has no score."""
+def _make_what_if(model: Any, X: Any, response: str) -> WhatIf:
+    """Return the model with its rows; "auto" is the score, or else the prediction."""
     if response != "auto":
         return make_what_if(model, X, response)
     try:
@@ -182,82 +181,89 @@ def _opened(model: Any, X: Any, response: str) -> WhatIf:
         return make_what_if(model, X, "prediction")
 
 
-def _chosen(model: Any, what_if: WhatIf, features: Any, most: int) -> list[int]:
-    """Return the columns that were named, or those that matter most."""
+def _choose_columns(model: Any, what_if: WhatIf, features: Any, most: int) -> list[int]:
+    """Return the named columns, or the most important ones."""
     n_columns = len(what_if.names)
     if features is not None:
         if isinstance(features, str) or not hasattr(features, "__len__"):
             raise ParameterError(f"features={features!r} is not allowed; it must be a list.")
-        chosen = [find_column(feature, what_if.names, "features") for feature in features]
-        if len(chosen) < 2 or len(set(chosen)) < len(chosen):
+        columns = [what_if.names.find(feature, "features") for feature in features]
+        if len(columns) < 2 or len(set(columns)) < len(columns):
             raise ParameterError(f"features={features!r} must be two or more different columns.")
-        return chosen
+        return columns
     if n_columns < 2:
-        raise ParameterError("X has one column, which has none to interact with.")
+        raise ParameterError("X has only one column, so there are no interactions.")
     if n_columns <= max(most, 2):
         return list(range(n_columns))
     if not isinstance(what_if, TreesWhatIf):
         raise ParameterError(
-            f"features: X has {n_columns} columns, and this model does not tell which matter. Name "
-            "some, or set max_features."
+            f"features: X has {n_columns} columns, and this model has no importances to choose by. "
+            "Name some columns, or set max_features."
         )
     gain = importance(model, "gain")
-    found = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
-    known, names = what_if.trees.feature_names.names, what_if.table.names
-    if known is None or names is None:
-        return sorted(found.tolist())
-    return sorted(names.index(known[k]) if known[k] in names else int(k) for k in found)
+    order = np.argsort(-gain.value, kind="stable")[: max(most, 2)]
+    fitted, names = what_if.trees.feature_names.names, what_if.table.names
+    if fitted is None or names is None:
+        return sorted(order.tolist())
+    return sorted(names.index(fitted[k]) if fitted[k] in names else int(k) for k in order)
 
 
-class _Parts:
-    """Partial dependences at the rows themselves, each with a mean of 0."""
+class _PartialDependences:
+    """Partial dependences at the rows themselves, each with mean 0."""
 
     def __init__(self, what_if: WhatIf) -> None:
         self.what_if = what_if
         every = np.arange(what_if.table.n_rows)
         unchanged = RowsAsPoints.of(what_if.table, (0,))
-        self.whole = _centred(what_if.at_own_points(unchanged, every, every))
-        self.nothing = _NOTHING * (self.whole**2).sum(axis=0)
+        self.prediction = _centred(what_if.predict_at(unchanged, every, every))
+        self.rounding = _ROUNDING * (self.prediction**2).sum(axis=0)
 
     def strengths(self, columns: list[int], verbose: int) -> InteractionStrength:
-        """Compare columns with all others, and with each other."""
+        """Compare each column with all others together, and with each other one."""
         names, every = self.what_if.names, range(len(self.what_if.names))
         others = {column: tuple(k for k in every if k != column) for column in columns}
         pairs = list(combinations(columns, 2))
         sets = [*((column,) for column in columns), *others.values(), *pairs]
-        part = self._parts(sets, verbose)
-        own = {column: part[(column,)] for column in columns}
-        overall = [self._h2(self.whole, own[column], part[others[column]])[0] for column in columns]
-        found = [self._h2(part[j, k], own[j], own[k]) for j, k in pairs]
+        joint = self._dependences(sets, verbose)
+        single = {column: joint[(column,)] for column in columns}
+        overall = [
+            self._h2(self.prediction, single[column], joint[others[column]])[0]
+            for column in columns
+        ]
+        strengths = [self._h2(joint[j, k], single[j], single[k]) for j, k in pairs]
         return InteractionStrength(
             features=tuple(names[column] for column in columns),
             overall=np.array(overall),
             pairs=tuple((names[j], names[k]) for j, k in pairs),
-            h2=np.array([h2 for h2, _ in found]),
-            strength=np.array([strength for _, strength in found]),
+            h2=np.array([h2 for h2, _ in strengths]),
+            strength=np.array([strength for _, strength in strengths]),
             output_names=self.what_if.output_names,
             unit=self.what_if.unit,
             n_rows=self.what_if.table.n_rows,
         )
 
-    def _parts(self, sets: list[tuple[int, ...]], verbose: int) -> dict[tuple[int, ...], Floats]:
-        """Return the partial dependence on each of some sets of columns, (rows, outputs)."""
+    def _dependences(
+        self, sets: list[tuple[int, ...]], verbose: int
+    ) -> dict[tuple[int, ...], Floats]:
+        """Return the partial dependence on each set of columns, (rows, outputs)."""
         sets = list(dict.fromkeys(sets))
-        shown = with_progress(sets, len(sets), verbose, unit="part", title="interaction strength")
+        iterator = with_progress(
+            sets, len(sets), verbose, unit="part", title="interaction strength"
+        )
         return {
             columns: _centred(
                 self.what_if.average(RowsAsPoints.of(self.what_if.table, columns), None)
             )
-            for columns in shown
+            for columns in iterator
         }
 
     def _h2(self, both: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-        """Return the part of the variance that two do together, and its standard deviation."""
-        together = ((both - first - second) ** 2).sum(axis=0)
-        together[together <= self.nothing] = 0.0
+        """Return H² of two effects, and the standard deviation of their joint effect."""
+        interaction = ((both - first - second) ** 2).sum(axis=0)
+        interaction[interaction <= self.rounding] = 0.0
         total = (both**2).sum(axis=0)
-        h2 = np.divide(together, total, out=np.zeros_like(total), where=total > self.nothing)
-        return h2, np.sqrt(together / len(both))
+        h2 = np.divide(interaction, total, out=np.zeros_like(total), where=total > self.rounding)
+        return h2, np.sqrt(interaction / len(both))
 
 
 def _centred(values: Floats) -> Floats:

@@ -20,6 +20,7 @@ from hedgerow.explain._grid import (
     RESOLUTION,
     Axis,
     GridMaker,
+    axis_fields,
     categorical_columns,
     points_of,
     read_column,
@@ -27,7 +28,7 @@ from hedgerow.explain._grid import (
     read_grids,
     read_percentiles,
 )
-from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, fitted, make_what_if
+from hedgerow.explain._what_if import Points, TreesWhatIf, WhatIf, make_what_if, require_fitted
 
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both")), "")
 _METHOD = Parameter("method", "rows", Options(("rows", "cover")), "")
@@ -35,36 +36,36 @@ _METHOD = Parameter("method", "rows", Options(("rows", "cover")), "")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartialDependence(Result):
-    """What a model says on average if one or two columns had these values, and other columns stay.
+    """The mean prediction of a model as a function of one or two columns.
 
     Attributes
     ----------
     features : tuple of str
-        The column, or both.
+        The column or the two columns.
     grid : tuple of arrays
-        Of each column, the values that were looked at: floats, with NaN as the last if the column
-        has missing values; or labels, the most frequent first, with None for missing.
+        For each column, its grid: floats, with NaN last if the column has missing values; or
+        categories, the most frequent first, with None for missing.
     average : array of shape (points[, points], outputs), or None
         The mean over the rows.
     individual : array of shape (rows, points[, points], outputs), or None
-        What the model says of each row.
+        The prediction for each row (ICE curves).
     deciles : tuple of arrays
-        Of each column, its nine deciles; empty for categories.
+        For each column, its nine deciles; empty for categorical columns.
     is_categorical : tuple of bool
-        Of each column, whether its values are labels.
+        For each column, whether it is categorical.
     left_out : tuple of int
-        Of each column, the number of categories that are too rare to be in the grid.
+        For each column, the number of categories that are too rare to be in the grid.
     output_names : tuple of str
         Classes, quantiles or targets.
     unit : str
-        What the numbers are, such as "probability" or "log-odds".
+        Unit of the predictions, such as "probability" or "log-odds".
     n_rows : int
         Rows of X.
     method : {"rows", "cover"}
-        Whose mean it is: that of the rows of X, or of the training rows as trees remember them.
+        Whether the mean is over the rows of X, or over the training rows by the cover of nodes.
     """
 
-    measure: ClassVar[str] = "mean"  # of what `unit` says
+    measure: ClassVar[str] = "mean"  # of the unit
 
     features: tuple[str, ...]
     grid: tuple[NDArray[Any], ...]
@@ -81,16 +82,16 @@ class PartialDependence(Result):
     def _title(self) -> str:
         points = " × ".join(str(len(values)) for values in self.grid)
         of = f"{self.n_rows} rows" if self.method == "rows" else "the training rows"
-        rest = "".join(
-            f"; {count} rarer categories of {name} left out"
+        omitted = "".join(
+            f"; {count} rarer categories of {name} omitted"
             for name, count in zip(self.features, self.left_out, strict=True)
             if count
         )
         on = " and ".join(self.features)
-        return f"PartialDependence of {self.unit} on {on}: {points} points, mean of {of}{rest}"
+        return f"PartialDependence of {self.unit} on {on}: {points} points, mean of {of}{omitted}"
 
     def _columns(self) -> Columns:
-        """Return a row for each point or, of individual values alone, for each row and point."""
+        """Return a row for each point or, for individual curves alone, for each row and point."""
         if self.average is not None:
             return grid_columns(self.features, self.grid, self.output_names, self.average)
         assert self.individual is not None
@@ -132,37 +133,38 @@ def partial_dependence(
 ) -> Any:
     """Return the mean prediction of a model as a function of columns (Friedman, 2001).
 
-    Every row's value of the column is replaced by that of a grid point, all else stays as it is,
-    and the mean is taken over the rows; so for one point after another. Sums of trees are not
-    asked again for every point: rows and points go down each tree together.
+    For each grid point, the column gets that value in all rows, the other columns stay unchanged,
+    and the predictions are averaged over the rows. Tree ensembles are not evaluated again for
+    every point: rows and points go down each tree together.
 
     Parameters
     ----------
     model : fitted estimator
-        Any of this library's or of scikit-learn's make, a pipeline, or a search.
+        An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
         The rows, as `predict` takes them.
     features : str, int, pair (tuple) of those, or list
-        A column by its name or, where no column is named by a number, by its place from 0 on; a
-        pair to look at two together; a list of any of these for several results.
+        A column by its name or (if no column has an integer name) by its index; a pair for the
+        joint dependence on two columns; a list of these for several results.
     kind : {"average", "individual", "both"}
         The mean, the curve of each row (individual conditional expectation), or both.
     method : {"rows", "cover"}
-        "cover" looks at no rows: where a tree tests another column, both ways are taken, in
-        proportion to the training rows that went there (in scikit-learn, "recursion"). It is for
-        averages of scores of trees, and much faster still.
+        "cover" does not use the rows: where a tree tests another column, both children are
+        followed, weighted by their training rows (in scikit-learn, "recursion"). It is for the
+        average raw score of tree ensembles, and even faster.
     grid_resolution : int
-        Points for a column of numbers. If it has fewer different values, these are the points.
+        Number of points for a numeric column. If it has fewer distinct values, these are the
+        points.
     percentiles : pair of floats in [0, 1]
-        Points lie evenly between these percentiles of the column; from the smallest to the largest
-        value if both are the same number.
+        Points are evenly spaced between these percentiles of the column; between the minimum and
+        the maximum if both percentiles are equal.
     grid : dict from column to values, or values, optional
-        Points to look at instead. Without it, columns of labels are looked at in their 30 most
-        frequent categories, and columns with missing values also for missing.
+        Grid values to use instead. By default, a categorical column has its 30 most frequent
+        categories, and a column with missing values also a point for missing.
     response : {"auto", "score", "prediction"}
         Which output of the model is used: its raw score (for a boosted classifier the log-odds) or
-        its prediction, such as a probability, whose mean is taken. "auto" is the prediction
-        or, with method="cover", the score.
+        its prediction, such as a probability. "auto" is the prediction or, with
+        method="cover", the score.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the mean.
     verbose : int
@@ -171,12 +173,12 @@ def partial_dependence(
     Returns
     -------
     PartialDependence, or a list of them
-        With ``grid`` and ``average``; to print, to plot, or to take as a data frame.
+        With ``grid`` and ``average``; it can be printed, plotted, or converted to a data frame.
 
     Notes
     -----
-    If columns go together, rows are changed into some that there could not be, and the mean says
-    what the model makes of those. `accumulated_effects` changes rows only a little.
+    If features are correlated, the mean includes unrealistic rows. `accumulated_effects` only
+    changes rows a little.
 
     References
     ----------
@@ -207,65 +209,69 @@ def partial_dependence(
     what_if = _make_what_if(model, X, method, kind, response)
     weights = read_weights(sample_weight, what_if.table.n_rows)
     if weights is not None and method == "cover":
-        raise ParameterError("sample_weight: method='cover' looks at no rows, so none can weigh.")
-    wanted, is_list = read_features(features, what_if.names)
-    makes = GridMaker(grid_resolution, between, read_grids(grid, wanted, what_if.names))
-    categorical = categorical_columns(fitted(model), what_if.names)
+        raise ParameterError(
+            "sample_weight is not supported with method='cover', which does not use the rows."
+        )
+    columns, is_list = read_features(features, what_if.names)
+    maker = GridMaker(grid_resolution, between, read_grids(grid, columns, what_if.names))
+    categorical = categorical_columns(require_fitted(model), what_if.names)
     by_place = {
-        place: makes.axis(what_if.names[place], place, read_column(what_if, place, categorical))
-        for feature in wanted
+        place: maker.axis(what_if.names[place], place, read_column(what_if, place, categorical))
+        for feature in columns
         for place in feature
     }
-    grids = [[by_place[place] for place in feature] for feature in wanted]
+    grids = [[by_place[place] for place in feature] for feature in columns]
     points = [points_of(axes) for axes in grids]
     what_if.precompute_grids(points)
     if method == "cover":
-        answers = _by_cover(what_if, points)
+        curves = _by_cover(what_if, points)
     else:
-        shown = with_progress(
+        grid_points = with_progress(
             points, len(points), verbose, unit="feature", title="partial dependence"
         )
-        answers = _by_rows(what_if, shown, kind, weights)
+        curves = _by_rows(what_if, grid_points, kind, weights)
     results = [
-        _result(what_if, axes, method, answer) for axes, answer in zip(grids, answers, strict=True)
+        _result(what_if, axes, method, curve) for axes, curve in zip(grids, curves, strict=True)
     ]
     return results if is_list else results[0]
 
 
 def _make_what_if(model: Any, X: Any, method: str, kind: str, response: str) -> WhatIf:
-    """Return the model with its rows, or raise if the method does not suit it."""
+    """Return the model with its rows, or raise if it does not support the method."""
     if method == "rows":
         return make_what_if(model, X, response)
     what_if = make_what_if(model, X, "score" if response == "auto" else response)
     if kind != "average":
-        raise ParameterError(f"kind={kind!r}: method='cover' looks at no rows, only at averages.")
+        raise ParameterError(
+            f"kind={kind!r} is not supported with method='cover', which does not use the rows."
+        )
     if not isinstance(what_if, TreesWhatIf):
         raise ParameterError(
-            f"method='cover' is for sums of trees without linear leaves, and this "
-            f"{type(model).__name__} is none; use method='rows'."
+            "method='cover' is for tree ensembles without linear leaves, which this "
+            f"{type(model).__name__} is not; use method='rows'."
         )
     if what_if.unit != what_if.trees.unit:
         raise ParameterError(
-            "response='prediction': method='cover' averages scores, of which this model's "
-            f"predictions ({what_if.unit}) are no means. Use response='score', or method='rows'."
+            f"response='prediction' ({what_if.unit}) is not supported with method='cover', which "
+            "averages raw scores. Use response='score', or method='rows'."
         )
     return what_if
 
 
-# Means (points, outputs), and what is said of each row (rows, points, outputs), if what_if for.
-Answer = tuple[Floats | None, Floats | None]
+# The average (points, outputs) and the individual curves (rows, points, outputs), if requested.
+Curves = tuple[Floats | None, Floats | None]
 
 
-def _by_cover(what_if: WhatIf, several: Sequence[Points]) -> Iterable[Answer]:
-    """Take the means of the training rows that trees remember."""
-    assert isinstance(what_if, TreesWhatIf)  # as `_make_what_if` has seen to
+def _by_cover(what_if: WhatIf, several: Sequence[Points]) -> Iterable[Curves]:
+    """Average over the training rows, by the cover of the nodes."""
+    assert isinstance(what_if, TreesWhatIf)  # `_make_what_if` checks it
     return [(mean, None) for mean in what_if.average_by_cover(several)]
 
 
 def _by_rows(
     what_if: WhatIf, several: Iterable[Points], kind: str, weights: Floats | None
-) -> Iterable[Answer]:
-    """Look at the rows, at the points of one column or pair after the other."""
+) -> Iterable[Curves]:
+    """Average over the rows, for one column or pair after the other."""
     for points in several:
         individual = None if kind == "average" else what_if.individual(points)
         average = None if kind == "individual" else what_if.average(points, weights)
@@ -273,21 +279,16 @@ def _by_rows(
 
 
 def _result(
-    what_if: WhatIf, axes: Sequence[Axis], method: str, answer: Answer
+    what_if: WhatIf, axes: Sequence[Axis], method: str, curves: Curves
 ) -> PartialDependence:
-    """Say what was found at the points of the axes."""
-    average, individual = answer
+    average, individual = curves
     lengths = tuple(len(axis.values) for axis in axes)
     return PartialDependence(
-        features=tuple(axis.name for axis in axes),
-        grid=tuple(axis.values for axis in axes),
+        **axis_fields(axes),
         average=None if average is None else average.reshape(*lengths, -1),
         individual=None
         if individual is None
         else individual.reshape(-1, *lengths, individual.shape[-1]),
-        deciles=tuple(axis.deciles for axis in axes),
-        is_categorical=tuple(axis.is_categorical for axis in axes),
-        left_out=tuple(axis.left_out for axis in axes),
         output_names=what_if.output_names,
         unit=what_if.unit,
         n_rows=what_if.table.n_rows,

@@ -1,4 +1,4 @@
-"""Shapley values: what each feature adds to a row's score (`native/explain/shap.hpp`)."""
+"""Shapley values: the contribution of each feature to a row's score (`native/explain/shap.hpp`)."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from hedgerow._tree.additive import AdditiveTrees, additive_trees
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.explain._table_values import table_values
+from hedgerow.explain._tables import table_values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapValues:
-    """What the columns of rows add to their scores; as an array it is its `values`.
+    """The Shapley values of rows. As an array, it is its `values`.
 
     A row's values and its base value add up to its raw score.
 
     Attributes
     ----------
     values : array of shape (n_rows, n_features[, n_outputs])
-        The last axis is there if the model has more than one score. Interaction values have a
+        The last axis is present if the model has more than one score. Interaction values have a
         second axis of features.
     base_values : array of shape (n_rows[, n_outputs])
-        The score of a row of which nothing is known, the same for all.
+        The expected score, the same for all rows.
     data : array of shape (n_rows, n_features)
-        The rows: floats, or objects if there are labels.
+        The rows: floats, or objects if there are categories.
     feature_names : tuple of str
-        What the columns are called: their names as text, "x0" and so on if they have none.
+        Names of the columns as text; "x0", "x1" and so on if they have none.
     output_names : tuple of str
         Names of the scores: classes, quantiles, targets.
     unit : str
-        What a score is, such as "log-odds" or "the target".
+        Unit of the score, such as "log-odds" or "the target".
     """
 
     values: Floats
@@ -62,7 +62,7 @@ class ShapValues:
 
     @property
     def is_interactions(self) -> bool:
-        """Whether values are those of pairs of columns."""
+        """Whether these are interaction values."""
         return self.values.ndim - (len(self.output_names) > 1) == 3
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class ShapValues:
     def to_frame(self) -> Any:
         """Return the values as a pandas DataFrame: a line for each row, a column for each feature.
 
-        Of pairs of features, or of several outputs, columns have two or three names.
+        Interaction values and several outputs have a column MultiIndex.
         """
         pandas = imported("pandas", "to_frame()")
         axes: list[tuple[str, ...]] = [self.feature_names] * (1 + self.is_interactions)
@@ -92,14 +92,14 @@ class ShapValues:
         return pandas.DataFrame(self.values.reshape(len(self), -1), columns=columns)
 
     def plot(self, ax: Any = None, *, output: Any = None) -> Any:
-        """Draw the values as `hedgerow.plot.ShapBeeswarmDisplay` does.
+        """Plot the values with `hedgerow.plot.ShapBeeswarmDisplay`.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         output : int or class, optional
-            Which output, if there are several.
+            The output to plot, if there are several.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class ShapValues:
         return drawings().draw_shap(self, output, ax)
 
     def to_explanation(self) -> Any:
-        """Return the same as a `shap.Explanation`, which the plots of that package take."""
+        """Return a `shap.Explanation` for the plots of that package."""
         shap = imported("shap", "to_explanation")
         return shap.Explanation(
             values=self.values,
@@ -123,25 +123,24 @@ class ShapValues:
 def shap_values(
     model: Any, X: Any, *, interactions: bool = False, background: Any = None, verbose: int = 0
 ) -> ShapValues:
-    """Return what each column adds to the score of each row: exact Shapley values.
+    """Return the exact Shapley values of each column for the score of each row.
 
     Parameters
     ----------
     model : fitted estimator
-        A model of trees: gradient boosting of any kind, a decision tree, a random forest, extra
-        trees, bagging of Hedgerow's trees, or an AdaBoost classifier of trees. What is explained is
-        its raw score: log-odds of a boosted classifier, probabilities of a forest.
+        A tree ensemble: gradient boosting of any kind, a decision tree, a random forest, extra
+        trees, bagging of Hedgerow's trees, or an AdaBoost classifier of trees. Its raw score is
+        explained: log-odds of a boosted classifier, probabilities of a forest.
     X : table of shape (n_rows, n_features)
         The rows to explain, as `predict` takes them.
     interactions : bool
-        Whether to part the values into those of pairs of columns. Those of a pair stand half with
-        each of the two; the diagonal has what a column adds by itself.
+        Whether to return interaction values. Half of the interaction of a pair is at each of its
+        two positions; the diagonal has the main effects.
     background : table or int, optional
-        What a column is if it is not known. None asks the trees: a row whose column is not known
-        goes both ways at a node, in proportion to the training rows that did (path-dependent
-        values). A table stands for what rows may be like: the column is then that of a row of the
-        table, and values are means over all of its rows (interventional values). A number draws so
-        many rows of X.
+        How a column is removed. None follows both children of a node, weighted by their training
+        rows (path-dependent values). With a table, the column takes the values of the table's
+        rows, and Shapley values are means over these rows (interventional values). A number
+        samples that many rows of X as the table.
     verbose : int
         As in the estimators: 0 is silent; otherwise a progress bar, or a line every few rows.
 
@@ -152,12 +151,12 @@ def shap_values(
 
     Notes
     -----
-    Values of a row and the base value add up to its raw score, and a column that no tree tests has
-    the value 0. A column of many categories, which trees see as several numbers, is one column
+    The values of a row and the base value add up to its raw score. A column that no tree uses has
+    the value 0. A categorical column that trees read as several target statistics is one column
     here.
 
-    Path-dependent values take time in proportion to leaves × rows. They count columns that go
-    together as each other's stand-ins; interventional values say what the model does with a column.
+    The time of path-dependent values is proportional to leaves × rows. They share effects among
+    correlated columns; interventional values attribute them to the columns that the model uses.
 
     References
     ----------
@@ -182,9 +181,8 @@ def shap_values(
     trees = additive_trees(model)
     if background is None and trees.ensemble.slopes is not None:
         raise ParameterError(
-            "background=None is not possible with linear_leaves=True: what a slope adds depends on "
-            "numbers, not on ways through the tree alone. Pass rows to compare with, as in "
-            "background=100."
+            "background=None is not supported with linear_leaves=True, because the contribution of "
+            "a slope depends on the values of rows. Pass background rows, as in background=100."
         )
     matrix = trees.matrix(X)
     explainer = _explainer(trees)
@@ -193,8 +191,8 @@ def shap_values(
         values = _path_dependent(explainer, trees, matrix, verbose, interactions=interactions)
     else:
         rows = _background_rows(trees, matrix, background)
-        base = _means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
-        values = _against(explainer, trees, matrix, rows, verbose, interactions=interactions)
+        base = _column_means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
+        values = _interventional(explainer, trees, matrix, rows, verbose, interactions=interactions)
     base_values = np.tile(base, (len(matrix), 1))
     if len(base) == 1:
         values, base_values = values[..., 0], base_values[:, 0]
@@ -214,11 +212,11 @@ def _check_kind(interactions: Any, background: Any) -> None:
             f"interactions={interactions!r} is not allowed; it must be True or False."
         )
     is_count = isinstance(background, Integral) and not isinstance(background, bool)
-    is_word = isinstance(background, Number | str | bytes)
-    if (is_count and background < 1) or (is_word and not is_count):
+    is_scalar = isinstance(background, Number | str | bytes)
+    if (is_count and background < 1) or (is_scalar and not is_count):
         raise ParameterError(
-            f"background={background!r} is not allowed; it must be a table, a number of rows of X "
-            "from 1 on, or None."
+            f"background={background!r} is not allowed; it must be a table, a positive number of "
+            "rows of X, or None."
         )
 
 
@@ -245,32 +243,32 @@ def _explainer(trees: AdditiveTrees) -> _native.ShapExplainer:
 
 
 def node_shares(ensemble: Ensemble) -> Floats:
-    """Return for each node the share of its parent's training rows that come to it; 1 for a root.
+    """Return for each node its share of the training rows of its parent; 1 for a root.
 
-    Rows count by their hessian, as in the node's `cover`; where that is nothing, each counts alike,
-    and where there are no rows, the two sides do.
+    Rows are weighted by their hessian, as in the node's `cover`; equally if it is 0. Without rows,
+    both children have the same share.
     """
     inner = np.flatnonzero(ensemble.feature >= 0)
     first = np.repeat(ensemble.tree_offset[:-1], np.diff(ensemble.tree_offset))[inner]
     children = np.stack([first + ensemble.left[inner], first + ensemble.right[inner]])
     weights = ensemble.cover[children]
-    for instead in (ensemble.count[children], np.ones(children.shape)):
-        says_nothing = (weights < 0.0).any(axis=0) | ~(weights.sum(axis=0) > 0.0)
-        if says_nothing.any():
-            weights = np.where(says_nothing, instead, weights)
+    for fallback in (ensemble.count[children], np.ones(children.shape)):
+        is_undefined = (weights < 0.0).any(axis=0) | ~(weights.sum(axis=0) > 0.0)
+        if is_undefined.any():
+            weights = np.where(is_undefined, fallback, weights)
     shares = np.ones(ensemble.n_nodes)
     shares[children] = weights / weights.sum(axis=0)
     return shares
 
 
 def _blocks(n_rows: int, verbose: int) -> Iterator[slice]:
-    """Yield all rows at once or, to show how far it is, in twenty parts."""
+    """Yield all rows at once or, to show progress, in blocks."""
     size = -(-n_rows // MAX_LINES) if verbose else n_rows
-    with progress(verbose, n_rows, unit="row", title="Shapley values") as shown:
+    with progress(verbose, n_rows, unit="row", title="Shapley values") as bar:
         for first in range(0, n_rows, max(size, 1)):
             yield slice(first, first + size)
-            if shown is not None:
-                shown.show(min(first + size, n_rows))
+            if bar is not None:
+                bar.show(min(first + size, n_rows))
 
 
 def _path_dependent(
@@ -292,7 +290,7 @@ def _path_dependent(
     return values if pairs is None else pairs
 
 
-def _against(
+def _interventional(
     explainer: _native.ShapExplainer,
     trees: AdditiveTrees,
     matrix: Rows,
@@ -301,33 +299,33 @@ def _against(
     *,
     interactions: bool,
 ) -> Floats:
-    """Return means of values (n_rows, n_columns[, n_columns], n_outputs) against each of rows."""
+    """Return the mean values over background rows, (n_rows, n_columns[, n_columns], n_outputs)."""
     shape = (len(matrix), trees.n_columns, trees.ensemble.n_outputs)
     values = np.zeros(shape)
     pairs = np.zeros((shape[0], shape[1], *shape[1:])) if interactions else None
     dtype = np.result_type(matrix, rows)
     others = rows.astype(dtype, copy=False)
     for block in _blocks(len(matrix), verbose):
-        given = matrix[block].astype(dtype, copy=False)
-        explainer.compare(given, others, values[block], trees.n_threads)
+        explained = matrix[block].astype(dtype, copy=False)
+        explainer.compare(explained, others, values[block], trees.n_threads)
         if pairs is not None:
-            own = values[block], pairs[block]
-            explainer.compare_pairs(given, others, *own, trees.n_threads)
+            outputs = values[block], pairs[block]
+            explainer.compare_pairs(explained, others, *outputs, trees.n_threads)
     return values if pairs is None else pairs
 
 
 def _background_rows(trees: AdditiveTrees, matrix: Rows, background: Any) -> Rows:
-    """Return the background as trees see it; a number draws that number of rows of the matrix."""
+    """Return the background in the features of the trees; a number samples rows of the matrix."""
     if not isinstance(background, Integral):
         return _read_background(trees, background)
     if int(background) >= len(matrix):
         return matrix
-    drawn = np.random.RandomState(0).permutation(len(matrix))[: int(background)]
-    return matrix[np.sort(drawn)]
+    sample = np.random.RandomState(0).permutation(len(matrix))[: int(background)]
+    return matrix[np.sort(sample)]
 
 
 def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
-    """Read a table as X is read; what is wrong with it is said of the background."""
+    """Read a table as X is read; errors name the background."""
     try:
         matrix = trees.matrix(background)
         require_rows(*matrix.shape)
@@ -336,6 +334,6 @@ def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
         raise DataError(f"background, a table like X: {error}") from error
 
 
-def _means(scores: Floats) -> Floats:
-    """Return the mean of each column, rounded once: the same whatever adds it up."""
+def _column_means(scores: Floats) -> Floats:
+    """Return the mean of each column, rounded once, so that it does not depend on the order."""
     return np.array([math.fsum(column) / len(column) for column in scores.T])

@@ -1,7 +1,7 @@
-"""A table as a user gave it, with some columns changed: what-if questions in the table's own kind.
+"""The user's table with some columns replaced, in the type of the table.
 
-Arrays, sparse matrices and data frames stay what they are, so that any model takes them. Columns
-keep their dtype where it holds the new values.
+Arrays, sparse matrices and data frames keep their type, so that any model accepts them. Columns
+keep their dtype if it can represent the new values.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow._data.columns import LabelColumn, NumericColumn
-from hedgerow._data.records import are_records, as_data_frame
-from hedgerow._data.sources import as_array, open_table, require_rows
+from hedgerow._data.names import Labels
+from hedgerow._data.sources import are_records, as_array, as_data_frame, open_table, require_rows
 from hedgerow._data.sparse import sound
 from hedgerow._types import Indices
 from hedgerow._validation.fold_data import take_rows
 
 
 class UserTable:
-    """A table that can be read by columns, and of which rows and changed tables can be taken.
+    """A table that can be read by columns, subset by rows, and copied with columns replaced.
 
     Attributes
     ----------
     X : array, sparse matrix or data frame
-        The table as it came; a sparse one by rows.
+        The table of the user; a sparse one in CSR format.
     n_rows, n_columns : int
     names : tuple, or None
     """
@@ -41,7 +41,7 @@ class UserTable:
         is_table = hasattr(X, "shape") or _frame(X) is not None
         self.X: Any = X if is_table else as_array(X, "X")
         if scipy.sparse.issparse(X):
-            self.X = sound(X).tocsr()  # whose rows can be taken
+            self.X = sound(X).tocsr()  # to select rows
         self.n_rows, self.n_columns = self._source.n_rows, self._source.n_features
         self.names = self._source.names
 
@@ -50,7 +50,7 @@ class UserTable:
         return self._source.read(place)
 
     def take(self, rows: Indices) -> UserTable:
-        """Return the table of some rows, which may repeat."""
+        """Return the table of some rows, with repetitions."""
         return UserTable(take_rows(self.X, rows))
 
     def with_values(self, places: Sequence[int], values: Sequence[NDArray[Any]]) -> Any:
@@ -71,7 +71,7 @@ class UserTable:
         return _with_array_columns(self.X, places, values)
 
     def with_columns_of(self, other: UserTable, places: Sequence[int]) -> Any:
-        """Return the table with some columns of another of the same kind and length."""
+        """Return the table with some columns of another one of the same type and length."""
         if scipy.sparse.issparse(self.X):
             by_column = other.X.tocsc()
             return _with_sparse_columns(self.X, {place: by_column[:, [place]] for place in places})
@@ -87,7 +87,7 @@ class UserTable:
 
 def _frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a data frame of any library in a common form, None for anything else."""
-    if isinstance(X, np.ndarray):  # which narwhals takes its time to find out
+    if isinstance(X, np.ndarray):  # narwhals would take longer to find out
         return None
     frame = nw.from_native(X, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
@@ -110,7 +110,7 @@ def _numbers(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def holds(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:
-    """Tell whether an array of this dtype holds the values exactly."""
+    """Tell whether a dtype represents the values exactly."""
     if dtype.kind not in "biuf" or dtype == values.dtype:
         return True
     with np.errstate(invalid="ignore", over="ignore"):
@@ -118,7 +118,7 @@ def holds(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:
 
 
 def _with_sparse_columns(X: Any, columns: dict[int, Any]) -> Any:
-    """Replace columns, given as arrays or as sparse columns, of a sparse matrix."""
+    """Replace columns of a sparse matrix by arrays or sparse columns."""
     by_column = X.tocsc()
     parts, first = [], 0
     for place, new in sorted(columns.items()):
@@ -136,7 +136,7 @@ def _with_series(
     if not frame.implementation.is_pandas_like():
         renamed = [column.alias(name) for name, column in zip(names, columns, strict=True)]
         return frame.with_columns(*renamed).to_native()
-    # By hand, for names of pandas' columns need not be strings, and its rows have names as well.
+    # By hand, because column names of pandas need not be strings, and its rows have an index.
     changed = frame.to_native().copy(deep=False)
     for name, column in zip(names, columns, strict=True):
         changed[name] = column.to_native().set_axis(changed.index)
@@ -144,15 +144,46 @@ def _with_series(
 
 
 def _series(old: nw.Series[Any], values: NDArray[Any]) -> nw.Series[Any]:
-    """Make a series of new values, of the old dtype if that holds them."""
+    """Make a series of new values, of the old dtype if it represents them exactly."""
     name, dtype, backend = old.name, old.dtype, old.implementation
     if values.dtype == object and not (dtype.is_numeric() or dtype == nw.Boolean):
         return nw.new_series(name, values.tolist(), dtype=dtype, backend=backend)
     numbers = _numbers(values)
-    made = nw.new_series(name, numbers, dtype=nw.Float64(), backend=backend)
+    series = nw.new_series(name, numbers, dtype=nw.Float64(), backend=backend)
     if np.isnan(numbers).any():
-        made = made.fill_nan(None)
+        series = series.fill_nan(None)
     elif dtype.is_integer() or dtype == nw.Boolean:
-        return made.cast(dtype) if np.array_equal(numbers, np.rint(numbers)) else made
+        return series.cast(dtype) if np.array_equal(numbers, np.rint(numbers)) else series
     is_single = dtype == nw.Float32 and holds(np.dtype(np.float32), numbers)
-    return made.cast(dtype) if is_single else made
+    return series.cast(dtype) if is_single else series
+
+
+def table_values(X: Any, feature_names: Labels) -> NDArray[Any]:
+    """Return the values of a table as an array, in the model's order of columns.
+
+    The array is of floats, with NaN for missing values. If a column has labels, it is of objects,
+    with None for missing labels.
+    """
+    source = open_table(X)
+    order = list(range(source.n_features))
+    fitted: Sequence[Any] = feature_names.names or order
+    if source.names is not None and set(source.names) == set(fitted):
+        place = {name: j for j, name in enumerate(source.names)}
+        order = [place[name] for name in fitted]
+    if source.dense is not None:
+        return source.dense[:, order].astype(np.float64, copy=False)  # indexing has copied it
+    columns = [_values(source.read(j)) for j in order]
+    dtype = object if any(values.dtype == object for values in columns) else np.float64
+    table = np.empty((source.n_rows, len(columns)), dtype)
+    for j, values in enumerate(columns):
+        table[:, j] = values
+    return table
+
+
+def _values(column: NumericColumn | LabelColumn) -> NDArray[Any]:
+    if isinstance(column, LabelColumn):
+        return np.array([*column.labels, None], dtype=object)[column.codes]
+    values = column.values.astype(np.float64)
+    if column.missing is not None:
+        values[column.missing] = np.nan
+    return values

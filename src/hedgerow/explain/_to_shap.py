@@ -1,4 +1,4 @@
-"""Models for the package `shap`: trees as its `TreeExplainer` takes those of a user's own."""
+"""Models for the package `shap`: trees in the custom format of its `TreeExplainer`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from hedgerow.explain._shap import node_shares
 
 
 def to_shap(model: Any) -> dict[str, Any]:
-    """Return a fitted model as `shap.TreeExplainer` takes it.
+    """Return a fitted model in the format of `shap.TreeExplainer`.
 
-    `shap_values` returns the same values in less time; this is for what else that package does with
-    trees.
+    `shap_values` returns the same values in less time; use this for other functions of that
+    package.
 
     Parameters
     ----------
     model : fitted estimator
-        A model of trees whose columns are numbers: that package knows no tests of categories.
+        A tree ensemble with numeric features: that package does not support categorical splits.
 
     Returns
     -------
     dict
-        Trees and base score, as in ``shap.TreeExplainer(to_shap(model))``. Rows to explain are
+        Trees and base score, for ``shap.TreeExplainer(to_shap(model))``. Rows to explain are
         arrays of floats, with NaN for missing values.
 
     Examples
@@ -59,20 +59,21 @@ def _require_plain(trees: AdditiveTrees) -> None:
     ensemble = trees.ensemble
     if (ensemble.category_set >= 0).any() or len(trees.sources) != trees.n_columns:
         raise ParameterError(
-            "model: shap.TreeExplainer knows no columns of categories. "
-            "hedgerow.explain.shap_values does, and to_explanation() hands its values to that "
-            "package's plots."
+            "model: shap.TreeExplainer does not support categorical features. "
+            "hedgerow.explain.shap_values does, and to_explanation() converts its values for the "
+            "plots of that package."
         )
     if ensemble.slopes is not None:
         raise ParameterError(
-            "model: shap.TreeExplainer knows no linear leaves. hedgerow.explain.shap_values with a "
-            "background does, and to_explanation() hands its values to that package's plots."
+            "model: shap.TreeExplainer does not support linear leaves. "
+            "hedgerow.explain.shap_values with a background does, and to_explanation() converts "
+            "its values for the plots of that package."
         )
 
 
 def _tree(ensemble: Ensemble, shares: Floats, index: int) -> dict[str, NDArray[Any]]:
     tree = ensemble.tree(index)
-    own = shares[ensemble.tree_offset[index] : ensemble.tree_offset[index + 1]]
+    tree_shares = shares[ensemble.tree_offset[index] : ensemble.tree_offset[index + 1]]
     values = tree.value
     if values.shape[1] < ensemble.n_outputs:
         values = np.zeros((tree.n_nodes, ensemble.n_outputs))
@@ -84,21 +85,21 @@ def _tree(ensemble: Ensemble, shares: Floats, index: int) -> dict[str, NDArray[A
         "features": tree.feature,
         "thresholds": tree.threshold,
         "values": values,
-        "node_sample_weight": _parts_of_rows(tree.feature, tree.left, tree.right, own),
+        "node_sample_weight": _row_fractions(tree.feature, tree.left, tree.right, tree_shares),
     }
 
 
-def _parts_of_rows(
+def _row_fractions(
     feature: NDArray[np.int32],
     left: NDArray[np.int32],
     right: NDArray[np.int32],
     shares: Floats,
 ) -> Floats:
-    """Return the part of all rows that comes to each node of a tree."""
-    parts = np.ones(len(shares))
+    """Return the fraction of all rows that reaches each node of a tree."""
+    fractions = np.ones(len(shares))
     level = np.zeros(1, np.int32)
     while len(level):
         inner = level[feature[level] >= 0]
         level = np.concatenate([left[inner], right[inner]])
-        parts[level] = np.tile(parts[inner], 2) * shares[level]
-    return parts
+        fractions[level] = np.tile(fractions[inner], 2) * shares[level]
+    return fractions

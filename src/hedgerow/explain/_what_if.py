@@ -1,7 +1,7 @@
-"""Predictions of a model for rows some of whose columns are replaced, the basis of dependence.
+"""Predictions of a model for rows with replaced columns, the basis of dependence plots.
 
-Sums of trees are evaluated natively, once for all points of a grid; every other model predicts
-changed tables, one after another.
+Tree ensembles are evaluated natively, once for all points of a grid; other models predict changed
+tables, one after another.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain._shap import node_shares
 from hedgerow.explain._tables import UserTable, holds
 
-# Each feature's column in a grid, or −1, and the grid as trees see it.
+# Each feature's column in a grid, or −1, and the grid in the features of the trees.
 Grid = tuple[NDArray[np.int32], Floats]
 
 RESPONSE = Parameter("response", "auto", Options(("auto", "score", "prediction")), "")
-# Bytes of the scores of rows at points that are looked at together.
+# Bytes of a block of scores, of rows at points.
 _BLOCK_BYTES = 1 << 25
-# Rows that are copied to be changed together, and numbers in them.
+# Rows, and cells, of a block of changed rows.
 _BLOCK_ROWS = 1 << 16
 _BLOCK_CELLS = 1 << 23
 
@@ -52,32 +52,32 @@ class Points:
     def __len__(self) -> int:
         return len(self.values[0])
 
-    def put(self, table: UserTable, at: Indices) -> Any:
-        """Return a table each of whose rows is at a point of its own."""
+    def insert_into(self, table: UserTable, at: Indices) -> Any:
+        """Return the table with each row at one of the points."""
         return table.with_values(self.places, [values[at] for values in self.values])
 
 
 @dataclass(frozen=True, eq=False)
 class RowsAsPoints(Points):
-    """Points where the rows of a table are: the columns take these rows' values."""
+    """Points at the rows of a table: the columns take the values of these rows."""
 
     rows: UserTable
 
     @classmethod
     def of(cls, rows: UserTable, places: tuple[int, ...]) -> RowsAsPoints:
-        """Return the rows' values of some columns."""
+        """Return the values of some columns as points."""
         return cls(places, (), rows)
 
     def __len__(self) -> int:
         return self.rows.n_rows
 
-    def put(self, table: UserTable, at: Indices) -> Any:
-        """Return a table each of whose rows is at a point of its own."""
+    def insert_into(self, table: UserTable, at: Indices) -> Any:
+        """Return the table with each row at one of the points."""
         return table.with_columns_of(self.rows.take(at), self.places)
 
 
 class WhatIf(ABC):
-    """A fitted model, and rows whose columns can be changed.
+    """A fitted model, and rows whose columns can be replaced.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class WhatIf(ABC):
     output_names : tuple of str
         A name for each output of the model.
     unit : str
-        What these numbers are.
+        The unit of the outputs.
     """
 
     table: UserTable
@@ -96,8 +96,8 @@ class WhatIf(ABC):
     output_names: tuple[str, ...]
     unit: str
 
-    def precompute_grids(self, several: Sequence[Points]) -> None:  # noqa: B027  most have nothing to prepare
-        """Read the grids of all these points at once, for later calls."""
+    def precompute_grids(self, several: Sequence[Points]) -> None:  # noqa: B027  optional
+        """Encode the grids of all these points at once, for later calls."""
 
     @abstractmethod
     def average(self, points: Points, weights: Floats | None) -> Floats:
@@ -108,36 +108,36 @@ class WhatIf(ABC):
         """Return the prediction of each row at each point, (rows, points, outputs)."""
 
     @abstractmethod
-    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
+    def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Return the predictions of rows, each at one point, (rows, outputs)."""
 
 
 class TreesWhatIf(WhatIf):
-    """A sum of trees: its scores, or the predictions that follow from them."""
+    """A tree ensemble: its scores or its predictions."""
 
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
         self.trees, self.table = trees, UserTable(trees.features(X))
-        self._meaning = trees.prediction if predicts else None
+        self._prediction = trees.prediction if predicts else None
         self.names = table_labels(self.table, trees.feature_names)
         self.output_names = trees.output_names
-        self.unit = trees.unit if self._meaning is None else self._meaning.unit
+        self.unit = trees.unit if self._prediction is None else self._prediction.unit
         self._grids: dict[Points, Grid] = {}
 
     def precompute_grids(self, several: Sequence[Points]) -> None:
-        """Read all points as one table, which takes hardly longer than reading those of one."""
+        """Encode all points as one table, which takes hardly longer than one grid."""
         ends = np.cumsum([len(points) for points in several])
         if ends[-1] > _BLOCK_ROWS:
             return
-        columns = _side_by_side(several)
+        columns = _concatenated(several)
         some_row = self.table.take(np.zeros(ends[-1], np.intp))
         encoded = self.trees.matrix(some_row.with_values([*columns], [*columns.values()]))
         for points, end in zip(several, ends, strict=True):
-            self._grids[points] = self._as_seen(points, encoded[end - len(points) : end])
+            self._grids[points] = self._select_features(points, encoded[end - len(points) : end])
 
     def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Add up leaves by the rows in them; predictions that are no sums, row by row."""
+        """Average scores by the rows of each leaf; average predictions row by row."""
         place, values = self._grid(points)
-        if self._meaning is None:
+        if self._prediction is None:
             mean = np.empty((len(points), len(self.output_names)))
             self._native.mean_scores(
                 self._matrix, weights, place, values, mean, self.trees.n_threads
@@ -145,12 +145,12 @@ class TreesWhatIf(WhatIf):
             return mean
         total = np.zeros((len(points), len(self.output_names)))
         for block, scores in self._blocks(place, values):
-            weighed = scores if weights is None else scores * weights[block, None, None]
-            total += weighed.sum(axis=0)
+            weighted = scores if weights is None else scores * weights[block, None, None]
+            total += weighted.sum(axis=0)
         return total / (self.table.n_rows if weights is None else weights.sum())
 
     def average_by_cover(self, several: Sequence[Points]) -> list[Floats]:
-        """Return means over the training rows that the trees remember; always of scores."""
+        """Return the mean scores over the training rows, by the cover of the nodes."""
         ends = np.cumsum([len(points) for points in several])
         mean = np.empty((ends[-1], len(self.output_names)))
         self._native.scores_by_share(
@@ -163,38 +163,38 @@ class TreesWhatIf(WhatIf):
 
     def individual(self, points: Points) -> Floats:
         """Follow rows and points down the trees together."""
-        every = np.empty((self.table.n_rows, len(points), len(self.output_names)))
+        predictions = np.empty((self.table.n_rows, len(points), len(self.output_names)))
         for block, scores in self._blocks(*self._grid(points)):
-            every[block] = scores
-        return every
+            predictions[block] = scores
+        return predictions
 
-    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
-        """Predict rows whose features are overwritten, a block at a time."""
+    def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
+        """Predict rows with overwritten features, a block at a time."""
         place, values = self._grid(points)
         features = np.flatnonzero(place >= 0)
         dtype = self._matrix.dtype if holds(self._matrix.dtype, values) else np.dtype(np.float64)
-        found = np.empty((len(rows), len(self.output_names)))
+        predictions = np.empty((len(rows), len(self.output_names)))
         for first in range(0, len(rows), _BLOCK_ROWS):
             block = slice(first, first + _BLOCK_ROWS)
             changed: Any = self._matrix[rows[block]].astype(dtype, copy=False)
             changed[:, features] = values[at[block]]
             scores = self.trees.ensemble.predict_raw(changed, n_threads=self.trees.n_threads)
-            found[block] = self._to_response(scores)
-        return found
+            predictions[block] = self._to_response(scores)
+        return predictions
 
     def _grid(self, points: Points) -> Grid:
-        """Read a small table of the points, as any table is read."""
+        """Encode the points as rows of a table."""
         if points in self._grids:
             return self._grids[points]
         some_row = self.table.take(np.zeros(len(points), np.intp))
-        return self._as_seen(
-            points, self.trees.matrix(points.put(some_row, np.arange(len(points))))
+        return self._select_features(
+            points, self.trees.matrix(points.insert_into(some_row, np.arange(len(points))))
         )
 
-    def _as_seen(self, points: Points, encoded: Rows) -> Grid:
-        """Choose the features that the points' columns are.
+    def _select_features(self, points: Points, encoded: Rows) -> Grid:
+        """Select the features of the points' columns.
 
-        A column may be several of them, such as statistics of the target for each category.
+        A column may have several features, such as target statistics of a categorical column.
         """
         features = features_of(self.trees, self.table, points.places)
         place = np.full(self.trees.ensemble.n_features, -1, np.int32)
@@ -209,15 +209,15 @@ class TreesWhatIf(WhatIf):
             rows = self._matrix[first : first + n_rows]
             scores = np.empty((len(rows), len(values), n_outputs))
             self._native.scores_at_points(rows, place, values, scores, self.trees.n_threads)
-            meant = self._to_response(scores.reshape(-1, n_outputs))
-            yield slice(first, first + n_rows), meant.reshape(scores.shape)
+            response = self._to_response(scores.reshape(-1, n_outputs))
+            yield slice(first, first + n_rows), response.reshape(scores.shape)
 
     def _to_response(self, scores: Floats) -> Floats:
-        return scores if self._meaning is None else self._meaning.of(scores)
+        return scores if self._prediction is None else self._prediction.of(scores)
 
     @cached_property
     def _matrix(self) -> Rows:
-        """The rows as the trees see them; not needed for means over the training rows."""
+        """The rows in the features of the trees; not needed for means over the training rows."""
         return self.trees.matrix(self.table.X)
 
     @cached_property
@@ -229,27 +229,30 @@ class TreesWhatIf(WhatIf):
         )
 
 
-def _side_by_side(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
+def _concatenated(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
     """Return each column's values at the points of all grids, one grid after another.
 
-    In a grid that does not have the column it stays at some value: nothing there depends on it.
+    A grid without the column gets an arbitrary value, which it does not use.
     """
-    given = {
+    by_column = {
         (place, k): values
         for k, points in enumerate(several)
         for place, values in zip(points.places, points.values, strict=True)
     }
-    some = {place: values[:1] for (place, _), values in given.items()}
+    some = {place: values[:1] for (place, _), values in by_column.items()}
     return {
         place: np.concatenate(
-            [given.get((place, k), value.repeat(len(points))) for k, points in enumerate(several)]
+            [
+                by_column.get((place, k), value.repeat(len(points)))
+                for k, points in enumerate(several)
+            ]
         )
         for place, value in some.items()
     }
 
 
 class PredictedWhatIf(WhatIf):
-    """Any model: the predictions of its own methods for changed tables."""
+    """Any model: the predictions of its methods for changed tables."""
 
     def __init__(self, model: Any, X: Any, response: str) -> None:
         self.model, self.table = model, UserTable(X)
@@ -260,24 +263,24 @@ class PredictedWhatIf(WhatIf):
         self.unit = units.get(self._method, "the target")
 
     def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Predict all rows at some points after the other."""
+        """Predict all rows, a block of points at a time."""
         if weights is None:
-            return np.concatenate([said.mean(axis=1) for said in self._by_points(points)])
-        weighed = [(said * weights[:, None]).sum(axis=1) for said in self._by_points(points)]
-        return np.concatenate(weighed) / weights.sum()
+            return np.concatenate([predicted.mean(axis=1) for predicted in self._by_points(points)])
+        weighted = [(one * weights[:, None]).sum(axis=1) for one in self._by_points(points)]
+        return np.concatenate(weighted) / weights.sum()
 
     def individual(self, points: Points) -> Floats:
-        """Predict all rows at some points after the other."""
+        """Predict all rows, a block of points at a time."""
         return np.concatenate(list(self._by_points(points))).swapaxes(0, 1)
 
-    def at_own_points(self, points: Points, rows: Indices, at: Indices) -> Floats:
+    def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
         """Predict the table of these rows."""
-        return self._predictions(points.put(self.table.take(rows), at))
+        return self._predictions(points.insert_into(self.table.take(rows), at))
 
     def _by_points(self, points: Points) -> Iterator[Floats]:
-        """Yield the predictions at some points, then at the next: (points, rows, outputs).
+        """Yield the predictions at blocks of points, (points, rows, outputs).
 
-        Few rows are predicted at many points in one call: a call often costs more than its rows.
+        Few rows are predicted at many points in one call, because a call has a fixed cost.
         """
         n_rows = self.table.n_rows
         most_rows = min(_BLOCK_ROWS, _BLOCK_CELLS // self.table.n_columns)
@@ -285,18 +288,18 @@ class PredictedWhatIf(WhatIf):
         for first in range(0, len(points), n_at_once):
             at = np.arange(first, min(first + n_at_once, len(points)))
             repeated = self.table.take(np.tile(np.arange(n_rows), len(at)))
-            said = self._predictions(points.put(repeated, np.repeat(at, n_rows)))
-            yield said.reshape(len(at), n_rows, -1)
+            predicted = self._predictions(points.insert_into(repeated, np.repeat(at, n_rows)))
+            yield predicted.reshape(len(at), n_rows, -1)
 
     def _predictions(self, X: Any) -> Floats:
-        """Return a number a row and output; of two classes, that of the second."""
-        said = getattr(self.model, self._method)(X)
-        by_target = said if isinstance(said, list) else [said]
-        # Of several labels, an array has a column for each; a list, a pair of columns.
-        is_labels = (
-            isinstance(getattr(self.model, "classes_", None), list) and by_target is not said
+        """Return the predictions, (rows, outputs); for two classes, of the second one."""
+        predicted = getattr(self.model, self._method)(X)
+        by_target = predicted if isinstance(predicted, list) else [predicted]
+        # Multilabel: an array has a column for each label, a list a pair of columns.
+        is_multilabel = (
+            isinstance(getattr(self.model, "classes_", None), list) and by_target is not predicted
         )
-        columns = [_columns(np.asarray(one), self._method, is_labels) for one in by_target]
+        columns = [_columns(np.asarray(one), self._method, is_multilabel) for one in by_target]
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
     def _output_names(self) -> tuple[str, ...]:
@@ -310,7 +313,7 @@ class PredictedWhatIf(WhatIf):
 
 
 def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
-    """Open a fitted model and a table for questions.
+    """Return a fitted model with the rows of a table.
 
     Parameters
     ----------
@@ -320,15 +323,15 @@ def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
         "auto" is the prediction.
     """
     RESPONSE.check(response)
-    model = fitted(model)
-    trees = known_trees(model)
+    model = require_fitted(model)
+    trees = trees_or_none(model)
     if trees is not None and trees.ensemble.slopes is None:
         return TreesWhatIf(trees, X, predicts=response != "score")
     return PredictedWhatIf(model, X if trees is None else trees.features(X), response)
 
 
-def fitted(model: Any) -> Any:
-    """Return the model that predicts, of a search its best, or raise if it is not fitted."""
+def require_fitted(model: Any) -> Any:
+    """Return the fitted model, or the best one of a search; raise if it is not fitted."""
     if isinstance(model, type) or not (hasattr(model, "fit") or hasattr(model, "predict")):
         raise ParameterError(
             f"model={short_repr(model)} is not allowed; it must be a fitted estimator."
@@ -338,8 +341,8 @@ def fitted(model: Any) -> Any:
     return getattr(model, "best_estimator_", model)
 
 
-def known_trees(model: Any) -> AdditiveTrees | None:
-    """Return a fitted model as a sum of trees, None if it is something else."""
+def trees_or_none(model: Any) -> AdditiveTrees | None:
+    """Return a fitted model as additive trees, None if it is no tree ensemble."""
     try:
         return additive_trees(model)
     except NotFittedError:
@@ -349,55 +352,55 @@ def known_trees(model: Any) -> AdditiveTrees | None:
 
 
 def features_of(trees: AdditiveTrees, table: UserTable, places: Sequence[int]) -> Indices:
-    """Return the features of an ensemble that some columns of a table are.
+    """Return the features of an ensemble that come from some columns of a table.
 
-    The table may have its columns in another order than that of `fit`.
+    The table may have its columns in another order than in `fit`.
     """
-    known: Sequence[Any] = trees.feature_names.names or range(trees.n_columns)
+    fitted: Sequence[Any] = trees.feature_names.names or range(trees.n_columns)
     names = table.names
     columns = [
-        known.index(names[place]) if names is not None and names[place] in known else place
+        fitted.index(names[place]) if names is not None and names[place] in fitted else place
         for place in places
     ]
     return np.flatnonzero((trees.sources[:, None] == columns).any(axis=1))
 
 
 def table_labels(table: UserTable, of_model: Labels) -> Labels:
-    """Return what the columns of a table are called; if it has no names, the model's."""
+    """Return the column names of a table; if it has none, those of the model."""
     if table.names is None or are_positions(table.names):
         return of_model
     return labels_of(table.names, table.n_columns)
 
 
 def model_labels(model: Any, n_columns: int) -> Labels:
-    """Return the names of a model's columns, if it has this number of them."""
+    """Return the column names of a model, if it has this number of columns."""
     names = fitted_names(model)
     return labels_of(names if names is not None and len(names) == n_columns else None, n_columns)
 
 
 def _method_of(model: Any, response: str) -> str:
-    """Return the method that answers: probabilities, decisions, or numbers."""
+    """Return the method that predicts: probabilities, decision scores, or numbers."""
     if is_outlier_detector(model):
-        wanted = ["decision_function", "score_samples"]
+        methods = ["decision_function", "score_samples"]
     elif not is_classifier(model):
-        wanted = ["predict"]
+        methods = ["predict"]
     elif response == "score":
-        wanted = ["decision_function"]
+        methods = ["decision_function"]
     else:
-        wanted = ["predict_proba", "decision_function"]
-    for method in wanted:
+        methods = ["predict_proba", "decision_function"]
+    for method in methods:
         if hasattr(model, method):
             return method
     raise ParameterError(
-        f"response={response!r}: {type(model).__name__} has no {' or '.join(wanted)}."
+        f"response={response!r}: {type(model).__name__} has no {' or '.join(methods)}."
     )
 
 
-def _columns(said: NDArray[Any], method: str, is_labels: bool) -> Floats:
-    """Return numbers with a column for each output."""
-    if said.dtype.kind not in "biuf":
-        raise DataError(f"{method} of the model gives {said.dtype}, not numbers.")
-    if said.ndim == 1:
-        return said[:, np.newaxis].astype(np.float64)
-    is_pair = method == "predict_proba" and said.shape[1] == 2 and not is_labels
-    return said[:, 1:].astype(np.float64) if is_pair else said.astype(np.float64)
+def _columns(predicted: NDArray[Any], method: str, is_multilabel: bool) -> Floats:
+    """Return predictions with a column for each output."""
+    if predicted.dtype.kind not in "biuf":
+        raise DataError(f"{method} of the model returns {predicted.dtype}, not numbers.")
+    if predicted.ndim == 1:
+        return predicted[:, np.newaxis].astype(np.float64)
+    is_pair = method == "predict_proba" and predicted.shape[1] == 2 and not is_multilabel
+    return predicted[:, 1:].astype(np.float64) if is_pair else predicted.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Pictures of fitted models, drawn with matplotlib, as scikit-learn's displays are."""
+"""Displays of fitted models, drawn with matplotlib in the manner of scikit-learn's displays."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -8,9 +8,7 @@ from hedgerow.plot._decision_boundary import DecisionBoundaryDisplay
 from hedgerow.plot._importance import ImportanceDisplay
 from hedgerow.plot._learning_curve import LearningCurveDisplay
 from hedgerow.plot._partial_dependence import PartialDependenceDisplay
-from hedgerow.plot._precision_recall import PrecisionRecallDisplay
 from hedgerow.plot._residuals import ResidualDisplay
-from hedgerow.plot._roc import RocDisplay
 from hedgerow.plot._shap import (
     ShapBarDisplay,
     ShapBeeswarmDisplay,
@@ -18,6 +16,7 @@ from hedgerow.plot._shap import (
     ShapWaterfallDisplay,
 )
 from hedgerow.plot._staged_shap import StagedShapDisplay
+from hedgerow.plot._threshold_curves import PrecisionRecallDisplay, RocDisplay
 from hedgerow.plot._tree import TreeDisplay
 from hedgerow.plot._voting import MarginDisplay, StrengthCorrelationDisplay
 

@@ -1,4 +1,4 @@
-"""The display of how often what is said to have a probability happens: a reliability diagram."""
+"""The display of a calibration curve (reliability diagram)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _ARGUMENTS = (
 
 
 class CalibrationDisplay(Display):
-    """How often rows are positive, among those that are said to be so with about a probability.
+    """The calibration curve: the frequency of positive rows by predicted probability.
 
-    Make it with `from_estimator` or `from_predictions`. Bars are Wilson's intervals, which hold the
-    true frequency 19 times of 20. Below are the probabilities that were said, and above the Brier
-    score (mean squared error of the probabilities) and ECE, the expected calibration error: the
-    mean distance of frequency and mean probability, over bins weighed by their rows.
+    Make it with `from_estimator` or `from_predictions`. Bars are 95 % Wilson intervals. Below is a
+    histogram of the probabilities, and above are the Brier score (mean squared error of the
+    probabilities) and the ECE, the expected calibration error: the mean distance of frequency and
+    mean probability, over bins weighted by their rows.
 
     Parameters
     ----------
     prob_true, prob_pred : array of shape (n_bins,)
-        Frequency of positive rows in each bin, and mean probability; bins without rows left out.
+        Frequency of positive rows and mean probability in each bin that has rows.
     low, high : array of shape (n_bins,)
-        Ends of Wilson's intervals.
+        Bounds of the Wilson intervals.
     counts : array of shape (n_bins,)
         Weight of the rows in each bin.
     y_prob : array of shape (n_rows,)
@@ -46,14 +46,14 @@ class CalibrationDisplay(Display):
     brier_score, ece : float
         The two errors.
     positive : str
-        The class that the probabilities are of.
+        The positive class.
     estimator_name : str, optional
-        What the curve is called.
+        Name of the curve.
 
     Attributes
     ----------
     ax_, histogram_ax_, figure_ : matplotlib Axes, Axes and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     """
 
     _size = (5.2, 5.4)
@@ -98,24 +98,24 @@ class CalibrationDisplay(Display):
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the reliability diagram of a classifier's probabilities of some rows.
+        """Draw the calibration curve of a classifier on a test set.
 
         Parameters
         ----------
         estimator : fitted classifier of two classes
-            Any that has `predict_proba`.
+            Any with `predict_proba`.
         X, y : rows and their classes
-            Rows that it was not fitted on.
+            The test set: rows that the classifier was not trained on.
         n_bins : int, default=10
-            Bins of the probabilities.
+            Number of bins of the probabilities.
         strategy : {"uniform", "quantile"}, default="uniform"
             Whether bins have the same width or about the same number of rows.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
         pos_label : class, optional
-            The class whose probabilities are taken; the second of the two by default.
+            The positive class; by default the second of the two.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class CalibrationDisplay(Display):
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the reliability diagram of probabilities; parameters as in `from_estimator`."""
+        """Draw the calibration curve of probabilities; parameters as in `from_estimator`."""
         require_axes(ax)
         scored = scores_of_arrays(y_true, y_prob, sample_weight, pos_label, probabilities=True)
         return cls._of(scored, n_bins, strategy).plot(ax)
@@ -150,7 +150,7 @@ class CalibrationDisplay(Display):
     def _of(cls, scored: Scored, n_bins: int, strategy: str) -> Self:
         for parameter, value in zip(_ARGUMENTS, (n_bins, strategy), strict=True):
             parameter.check(value)
-        p, w, happened = scored.score, scored.weight, scored.is_positive.astype(np.float64)
+        p, w, outcome = scored.score, scored.weight, scored.is_positive.astype(np.float64)
         bins = calibration_bins(scored.is_positive, p, w, n_bins=n_bins, strategy=strategy)
         return cls(
             prob_true=bins.frequency,
@@ -160,7 +160,7 @@ class CalibrationDisplay(Display):
             counts=bins.weight,
             y_prob=p,
             weight=w,
-            brier_score=float(np.average((p - happened) ** 2, weights=w)),
+            brier_score=float(np.average((p - outcome) ** 2, weights=w)),
             ece=bins.expected_error,
             positive=scored.positive,
             estimator_name=scored.name,
@@ -175,11 +175,11 @@ class CalibrationDisplay(Display):
     def _draw_reliability(self, ax: Any) -> None:
         label = "perfectly calibrated"
         ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linestyle=":", linewidth=1, label=label)
-        reach = np.maximum([self.prob_true - self.low, self.high - self.prob_true], 0.0)
+        lengths = np.maximum([self.prob_true - self.low, self.high - self.prob_true], 0.0)
         ax.errorbar(
             self.prob_pred,
             self.prob_true,
-            yerr=reach,
+            yerr=lengths,
             fmt="o-",
             color=COLORS[0],
             ecolor=COLORS[0],
@@ -195,8 +195,8 @@ class CalibrationDisplay(Display):
         ax.set_ylabel(f"share of rows that are {short(self.positive)}")
         ax.tick_params(labelbottom=False)
         # Above the diagonal, unless some of the bins are there.
-        is_taken = bool(((self.high > 0.85) & (self.prob_pred < 0.75)).any())
-        place = "lower right" if is_taken else "upper left"
+        is_occupied = bool(((self.high > 0.85) & (self.prob_pred < 0.75)).any())
+        place = "lower right" if is_occupied else "upper left"
         ax.legend(loc=place, frameon=False, fontsize=SMALL)
         open_frame(ax)
 

@@ -1,4 +1,4 @@
-"""The display: what an estimator decides all over a plane, and the rows it learned from."""
+"""The display of the predictions of an estimator over a plane of two features."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from hedgerow.plot import _surfaces as surfaces
 from hedgerow.plot._colors import COLORMAP, INK, PALE_INK, class_colors, marker, tint
 from hedgerow.plot._decisions import (
     LEVELS,
+    MARGINS,
     METHODS,
     agrees,
+    classes_of,
     decisions,
-    known_classes,
+    has_margins,
+    read_plane,
     require_drawable,
+    support_vectors,
 )
 from hedgerow.plot._display import new_axes, require_axes, short
-from hedgerow.plot._machines import MARGINS, has_margins, support_vectors
-from hedgerow.plot._plane import read_plane
 
 FIGURE = 5.6, 4.4  # inches
-# Probabilities beyond one half at which colours grow stronger.
+# Probabilities above one half at which colours become stronger.
 BANDS = (0.1, 0.2, 0.3, 0.4)
-# Area of a point in square points; of more rows than that, each is smaller, down to the least.
+# Area of a point in square points; with more rows points are smaller, down to the minimum.
 POINT_AREA, MANY_ROWS, LEAST_AREA = 36.0, 100, 6.0
 # Area of a ring around a point.
 RING = 2.8
@@ -41,41 +43,41 @@ _ARGUMENTS = (
     Parameter("eps", "auto", any_of(Options(("auto",)), NOT_NEGATIVE), ""),
     Parameter("response_method", "auto", Options(METHODS), ""),
 )
-_SHOWN = ("points", "margins", "support_vectors")
+_OPTIONAL = ("points", "margins", "support_vectors")
 _PLACES = ("best", "outside", *(f"{v} {h}" for v in ("upper", "lower") for h in ("left", "right")))
 _LEGEND = Parameter("legend", True, any_of(FLAG, Options(_PLACES)), "")
 
 
 class DecisionBoundaryDisplay:
-    """What an estimator of two features decides, all over the plane of the two.
+    """The predictions of an estimator of two features, over the plane of both.
 
-    Make it with `from_estimator`. For two classes it shows the line between them, and on each side
-    the colour of its class; for more classes, the region of each; for numbers, lines of equal
-    prediction. Of a support vector machine for two classes there are also the margins f = ±1, as
-    dashed lines, between which the colours are paler. Rows are points, in the colour and marker of
-    their class, and rings mark the support vectors.
+    Make it with `from_estimator`. For two classes it shows the decision boundary, with the colour
+    of the class on each side; for more classes, the region of each; for numbers, contour lines.
+    For an SVM of two classes it also shows the margins f = ±1 as dashed lines, with paler colours
+    between them. Rows are points in the colour and marker of their class, and rings mark the
+    support vectors.
 
     Parameters
     ----------
     xx0, xx1 : arrays of shape (n, n)
-        Coordinates of a grid, as `numpy.meshgrid` gives them.
+        Coordinates of a grid, as returned by `numpy.meshgrid`.
     response : array of shape (n, n)
-        What the response method gives at the points of the grid: of two classes, how much the
-        second is preferred; of more, the probability of the predicted one; or the prediction.
+        The response at the points of the grid: for two classes, the score or probability of the
+        second; for more, the probability of the predicted one; or the prediction.
     prediction : array of shape (n, n)
-        The prediction at those points: places among `classes`, or numbers.
+        The prediction at those points: class indices, or numbers.
     response_method : "decision_function", "predict_proba" or "predict"
-        What gave the response.
+        The method of the response.
     classes : array of shape (n_classes,), optional
         The classes; None if the estimator predicts numbers.
     class_names : list of str, optional
-        How the legend calls the classes; by default as they are.
+        Names of the classes in the legend; by default their labels.
     margins : bool
-        Whether ±1 of the response are a machine's margins.
+        Whether ±1 of the response are the margins of an SVM.
     points : array of shape (n_rows, 2), optional
         Rows to draw.
     target : array of shape (n_rows,), optional
-        Places of the rows' classes among `classes`, or their numbers.
+        Class indices of the rows, or their numbers.
     vectors : array of shape (n_vectors, 2), optional
         Support vectors.
     xlabel, ylabel : str
@@ -84,20 +86,20 @@ class DecisionBoundaryDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     surface_ : matplotlib QuadContourSet or QuadMesh
         The colours of the plane.
     boundary_ : matplotlib QuadContourSet, a list of them, or None
-        The lines between classes, or of equal prediction; None if there are none to be seen.
-        Of regions that are drawn by their predictions, a list of the lines around all but one.
+        The decision boundary, or the contour lines; None if there are none in view.
+        For regions of more than two classes, a list of the lines around all but one.
     margins_ : matplotlib QuadContourSet, or None
         The margins.
     points_ : list of matplotlib PathCollection
-        The rows; of a classifier, one collection for each class.
+        The rows; for a classifier, one collection for each class.
     support_vectors_ : matplotlib PathCollection, or None
         The rings.
     text_ : list of matplotlib Text
-        The numbers on lines of equal prediction.
+        The labels of contour lines.
     legend_ : matplotlib Legend, or None
         The legend.
 
@@ -106,8 +108,8 @@ class DecisionBoundaryDisplay:
     >>> from hedgerow.plot import DecisionBoundaryDisplay
     >>> from hedgerow import SVC
     >>> X, y = [[0, 0], [1, 0], [3, 0], [3, 1]], ["left", "left", "right", "right"]
-    >>> machine = SVC(kernel="linear", C=float("inf")).fit(X, y)
-    >>> display = DecisionBoundaryDisplay.from_estimator(machine, X, y)
+    >>> svc = SVC(kernel="linear", C=float("inf")).fit(X, y)
+    >>> display = DecisionBoundaryDisplay.from_estimator(svc, X, y)
     >>> display.margins_.levels.tolist()
     [-1.0, 1.0]
     """
@@ -158,29 +160,28 @@ class DecisionBoundaryDisplay:
         ax: Any = None,
         **plot_options: Any,
     ) -> Self:
-        """Draw what an estimator decides around the rows of a table.
+        """Draw the predictions of an estimator around the rows of a table.
 
         Parameters
         ----------
         estimator : fitted classifier, regressor or outlier detector
-            Hedgerow's or scikit-learn's, alone or at the end of a pipeline, fitted to two columns.
+            An estimator of Hedgerow or scikit-learn, or a pipeline, fitted to two columns.
         X : table of shape (n_rows, 2)
-            The rows to draw, of fit or others; NumPy array, pandas, Polars or Arrow table, or
-            sparse matrix.
+            The rows to draw: a NumPy array, pandas, Polars or Arrow table, or sparse matrix.
         y : array of shape (n_rows,), optional
-            Their classes or numbers, which points are coloured by.
+            Their classes or numbers, as colours of the points.
         grid_resolution : int, default=300
             Points of the grid along each axis.
         eps : float or "auto", default="auto"
-            How far the grid goes beyond the rows; "auto" is a tenth of what they span.
+            How far the grid extends beyond the rows; "auto" is a tenth of their range.
         response_method : {"auto", "decision_function", "predict_proba", "predict"}, default="auto"
-            What to draw of a classifier. "auto" takes the decision function of two classes, or
-            else the probability, if what it says is what predict says; else the prediction. With
-            "predict_proba", colours are paler where the classes are less sure.
+            What to draw for a classifier. "auto" is, for two classes, the decision function or
+            else the probability, if it agrees with the prediction; otherwise the prediction.
+            With "predict_proba", colours are paler where the prediction is less certain.
         xlabel, ylabel : str, optional
             Labels of the axes; by default the names of the columns.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         **plot_options
             Passed to `plot`.
 
@@ -198,7 +199,7 @@ class DecisionBoundaryDisplay:
         xx0, xx1 = plane.grid(grid_resolution, None if eps == "auto" else float(eps))
         grid = np.column_stack([xx0.ravel(), xx1.ravel()])
         target = None if y is None else _target(estimator, y, len(plane.points))
-        decided = decisions(estimator, plane.like_the_table(grid), response_method)
+        decided = decisions(estimator, plane.as_table(grid), response_method)
         of_x, of_y = plane.labels
         display = cls(
             xx0=xx0,
@@ -234,25 +235,25 @@ class DecisionBoundaryDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         xlabel, ylabel : str, optional
-            Labels of the axes, instead of the display's own.
+            Labels of the axes that replace those of the display.
         colors : list of colours, optional
-            A colour of matplotlib's for each class.
+            A matplotlib colour for each class.
         points, margins, support_vectors : bool, default=True
             Whether to draw these, if there are any.
         legend : bool or str, default=True
-            Whether there is a legend, or where: "outside", which is to the right of the axes,
-            "best", "upper left", "upper right", "lower left" or "lower right". By default outside
-            in a new figure, and "best" in axes that are given.
+            Whether to draw a legend, or its location: "outside" (to the right of the axes),
+            "best", "upper left", "upper right", "lower left" or "lower right". By default
+            "outside" in a new figure and "best" in existing axes.
 
         Returns
         -------
         DecisionBoundaryDisplay
-            This display, with the attributes that hold what was drawn.
+            This display, with the attributes of the drawing.
         """
         require_axes(ax)
-        for name, value in zip(_SHOWN, (points, margins, support_vectors), strict=True):
+        for name, value in zip(_OPTIONAL, (points, margins, support_vectors), strict=True):
             Parameter(name, True, FLAG, "").check(value)
         _LEGEND.check(legend)
         palette = None if self.classes is None else class_colors(len(self.classes), colors)
@@ -285,7 +286,7 @@ class DecisionBoundaryDisplay:
             self.boundary_ = surfaces.borders(self.ax_, grid, self.prediction) or None
 
     def _draw_colorbar(self) -> None:
-        """Say beside the axes which number a colour is, where there is no room on the lines."""
+        """Add a colour bar if there is no room for labels on the lines."""
         bar = self.figure_.colorbar(self.surface_, ax=self.ax_, pad=0.03, label="prediction")
         bar.outline.set_visible(False)
 
@@ -302,7 +303,7 @@ class DecisionBoundaryDisplay:
             self.margins_ = surfaces.lines(ax, grid, self.response, MARGINS, "dashed", 1.2)
 
     def _certainty(self, n_classes: int) -> Floats:
-        """Return probabilities as parts of the way from saying nothing to being sure."""
+        """Return the probabilities, rescaled from uniform (0) to certain (1)."""
         least = 1.0 / n_classes
         return np.clip((self.response - least) / (1.0 - least), 0.0, 1.0)
 
@@ -341,7 +342,7 @@ class DecisionBoundaryDisplay:
         return max(LEAST_AREA, POINT_AREA * (MANY_ROWS / n_rows) ** 0.5)
 
     def _label(self, xlabel: str | None, ylabel: str | None) -> None:
-        """Label the axes, but leave labels that are there already unless others are asked for."""
+        """Label the axes, but keep existing labels unless new ones are passed."""
         ax = self.ax_
         ax.set_xlim(self.xx0.min(), self.xx0.max())
         ax.set_ylim(self.xx1.min(), self.xx1.max())
@@ -366,7 +367,7 @@ class DecisionBoundaryDisplay:
         return self.ax_.legend(handles, labels, loc=place, **style)
 
     def _class_entries(self, palette: Floats) -> list[tuple[Any, str]]:
-        """Return what stands for each class: its points, or its colour if there are none."""
+        """Return a legend entry for each class: its points, or its colour without points."""
         assert self.classes is not None
         names = self.class_names or [str(label) for label in self.classes.tolist()]
         patch = imported("matplotlib.patches", "plot()").Patch
@@ -382,7 +383,7 @@ def _line(style: str) -> Any:
 
 def _target(estimator: Predictor, y: Any, n_rows: int) -> NDArray[Any]:
     """Read the classes or numbers of rows."""
-    classes, name = known_classes(estimator), type(estimator).__name__
+    classes, name = classes_of(estimator), type(estimator).__name__
     if classes is None:
         return read_regression_target(y, n_rows, estimator_name=name)
     return read_fitted_classes(y, classes, n_rows, estimator_name=name)

@@ -1,54 +1,62 @@
-"""What an estimator says of points: the class or number of each, and how sure it is."""
+"""The predictions of an estimator on a plane of two features, and the margins of SVMs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._contract import Predictor
+from hedgerow._data.intake import as_matrix, learn_schema
+from hedgerow._data.names import column_label, labels_of
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
-from hedgerow.plot._machines import has_margins
+from hedgerow.plot._display import plain
 
 METHODS = ("auto", "decision_function", "predict_proba", "predict")
-# Where a response says that both classes are the same to it.
+# The response at which both classes are equally likely.
 LEVELS = {"decision_function": 0.0, "predict_proba": 0.5}
+MARGINS = (-1.0, 1.0)  # of an SVM
+# How far a picture extends beyond the rows: this fraction of their range, or 1 if that is 0.
+PADDING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What an estimator says of points.
+    """The predictions of an estimator at some points.
 
-    `prediction` is each point's number, or its place among the classes. `response` is what
-    `method` gave: the prediction; or how much the second of two classes is preferred; or, of more
-    classes, the probability of the predicted one.
+    `prediction` is each point's number or class index. `response` is the result of `method`: the
+    prediction; the score or probability of the second of two classes; or, of more classes, the
+    probability of the predicted one.
     """
 
     method: str
-    classes: NDArray[Any] | None  # of a regressor there are none
+    classes: NDArray[Any] | None  # None for a regressor
     prediction: NDArray[Any]
     response: Floats
 
 
 def require_drawable(estimator: Predictor) -> None:
-    """Raise unless this is a fitted classifier, regressor or outlier detector of two columns."""
+    """Raise unless this is a fitted classifier, regressor or outlier detector of two features."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ParameterError(f"estimator={estimator!r} is not allowed; it must be {_ACCEPTED}.")
     check_is_fitted(estimator)
-    is_known = is_classifier(estimator) or is_regressor(estimator) or is_outlier_detector(estimator)
-    if not is_known or not hasattr(estimator, "predict"):
+    is_kind = any(is_a(estimator) for is_a in (is_classifier, is_regressor, is_outlier_detector))
+    if not is_kind or not hasattr(estimator, "predict"):
         raise ParameterError(f"estimator: {type(estimator).__name__} is not {_ACCEPTED}.")
     n_features = getattr(estimator, "n_features_in_", 2)
     if n_features != 2:
         raise DataError(
-            f"estimator: this {type(estimator).__name__} was fitted to {n_features} columns, but a "
-            "plane has two. Fit it to two columns."
+            f"estimator: this {type(estimator).__name__} was fitted to {n_features} columns, but "
+            "the plot has two axes. Fit it to two columns."
         )
     if isinstance(getattr(estimator, "classes_", None), list):
         raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
@@ -57,8 +65,8 @@ def require_drawable(estimator: Predictor) -> None:
 _ACCEPTED = "a fitted classifier, regressor or outlier detector"
 
 
-def known_classes(estimator: Predictor) -> NDArray[Any] | None:
-    """Return the classes that an estimator tells apart; None of a regressor."""
+def classes_of(estimator: Predictor) -> NDArray[Any] | None:
+    """Return the classes of an estimator; None for a regressor."""
     if is_regressor(estimator):
         return None
     if is_outlier_detector(estimator):
@@ -68,8 +76,8 @@ def known_classes(estimator: Predictor) -> NDArray[Any] | None:
 
 
 def decisions(estimator: Predictor, X: Any, method: str) -> Decisions:
-    """Ask an estimator about points; "auto" takes what can be drawn best."""
-    classes = known_classes(estimator)
+    """Predict points; "auto" chooses the response that can be drawn best."""
+    classes = classes_of(estimator)
     prediction = _prediction(estimator, X, classes)
     if method == "auto":
         method = _best_method(estimator, X, classes, prediction)
@@ -94,9 +102,9 @@ def _prediction(estimator: Predictor, X: Any, classes: NDArray[Any] | None) -> N
 def _best_method(
     estimator: Predictor, X: Any, classes: NDArray[Any] | None, prediction: NDArray[Any]
 ) -> str:
-    """Choose a smooth response of two classes, if it says the same as the predictions do.
+    """Choose a smooth response for two classes, if it agrees with the predictions.
 
-    A machine's f is taken in any case, for its margins.
+    For an SVM it is always the decision function, for its margins.
     """
     if classes is None or len(classes) != 2:
         return "predict"
@@ -136,3 +144,113 @@ def _require_method(estimator: Predictor, method: str, classes: NDArray[Any] | N
             f"response_method={method!r}: with {len(classes)} classes this {name} has more than "
             "one score for a row. Use 'predict' or 'predict_proba'."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The rows of a table of two columns; NaN where a value is missing."""
+
+    table: Any  # of the user
+    points: Floats  # (n_rows, 2)
+    names: tuple[str, str] | None
+
+    def grid(self, resolution: int, eps: float | None) -> tuple[Floats, Floats]:
+        """Return the coordinates of a grid that extends beyond the rows by eps on each side."""
+        low, high = np.nanmin(self.points, axis=0), np.nanmax(self.points, axis=0)
+        span = high - low
+        padding = np.where(span > 0.0, PADDING * span, 1.0) if eps is None else eps
+        xs, ys = np.linspace(low - padding, high + padding, resolution).T
+        xx0, xx1 = np.meshgrid(xs, ys)
+        return xx0, xx1
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """The labels of the axes."""
+        if self.names is None:
+            return "$x_1$", "$x_2$"
+        return plain(self.names[0]), plain(self.names[1])
+
+    def as_table(self, points: Floats) -> Any:
+        """Return points as a table of the user's type, with its column names."""
+        if scipy.sparse.issparse(self.table):
+            return scipy.sparse.csr_array(points)
+        if nw.dependencies.is_pandas_dataframe(self.table):
+            return type(self.table)(points, columns=self.table.columns)
+        frame = nw.from_native(self.table, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            columns = dict(zip(frame.columns, points.T, strict=True))
+            return nw.from_dict(columns, backend=frame.implementation).to_native()
+        return points
+
+
+def read_plane(X: Any) -> Plane:
+    """Read a table of two columns of numbers; missing values are allowed, infinities are not."""
+    schema, table = learn_schema(X)
+    if schema.n_features != 2:
+        raise DataError(
+            f"X has {schema.n_features} columns, but the plot has two axes. Fit the estimator "
+            "to two columns, and pass those."
+        )
+    if schema.categories:
+        j = next(iter(schema.categories))
+        raise DataError(
+            f"{column_label(schema.feature_names, j)} is categorical, but axes need "
+            "numbers. Pass two numeric columns."
+        )
+    points = as_matrix(table).astype(np.float64)
+    empty = np.isnan(points).all(axis=0)
+    if empty.any():
+        raise DataError(f"X, column {int(empty.argmax())} has only missing values.")
+    first, second = labels_of(schema.feature_names, 2)
+    return Plane(X, points, None if schema.has_no_names else (first, second))
+
+
+def has_margins(estimator: Predictor) -> bool:
+    """Tell whether f = ±1 are margins: rows between them have a positive hinge loss."""
+    _, last = _steps(estimator)
+    if is_outlier_detector(last) or not hasattr(last, "decision_function"):
+        return False
+    has_hinge = getattr(last, "loss", None) in ("hinge", "squared_hinge")
+    return has_hinge or hasattr(last, "support_vectors_")
+
+
+def support_vectors(estimator: Predictor, plane: Plane) -> Floats | None:
+    """Return the support vectors as points of the plane, or None if they cannot be located.
+
+    After transformers in a pipeline, they can be located if the plane's rows are those of `fit`,
+    because the same transformers then give the same vectors.
+    """
+    transformers, last = _steps(estimator)
+    vectors = getattr(last, "support_vectors_", None)
+    if vectors is None:
+        return None
+    vectors = _dense(vectors)
+    if not transformers:
+        return vectors if vectors.ndim == 2 and vectors.shape[1] == 2 else None
+    rows = np.asarray(last.support_)
+    if len(plane.points) != getattr(last, "shape_fit_", (None,))[0]:
+        return None
+    table = plane.table
+    for step in transformers:
+        table = step.transform(table)
+    table = _dense(table)[rows]
+    is_same = table.shape == vectors.shape and np.allclose(table, vectors)
+    return plane.points[rows] if is_same else None
+
+
+def _steps(estimator: Predictor) -> tuple[list[Any], Any]:
+    """Return the transformers of a pipeline or search, and its last estimator."""
+    transformers = []
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            if len(estimator) > 1:
+                transformers.append(estimator[:-1])
+            estimator = estimator[-1]
+        else:
+            return transformers, estimator
+
+
+def _dense(table: Any) -> Floats:
+    return np.asarray(table.toarray() if scipy.sparse.issparse(table) else table, np.float64)

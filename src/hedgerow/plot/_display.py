@@ -1,4 +1,4 @@
-"""What displays share: where they are drawn, panels beside that, numbers and names as text."""
+"""The base class of displays, panels beside axes, and numbers and names as text."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from typing import Any, ClassVar, Literal, Self
 
 from hedgerow._result import imported
 from hedgerow.exceptions import ParameterError
-from hedgerow.plot._plane import plain
 
 SMALL = "small"
-# Characters of a name, beyond which its middle is left out.
+# Maximum length of a name; longer ones are shortened in the middle.
 LONGEST_NAME = 26
-# Characters of a line of what is written along an axis.
+# Characters in a line of an axis label.
 LABEL = 46
-# Of the size of letters: what a line takes, and a letter at most on average.
+# Height of a line and average width of a letter, relative to the font size.
 LEADING, LETTER = 1.25, 0.68
-# Points of the smallest letters that can be read.
+# Smallest readable font size, in points.
 SMALLEST = 5.0
-# Intervals between the numbers of an axis.
+# Maximum number of intervals between the ticks of an axis.
 MOST_TICKS = 6
-# What numbers of an axis are multiples of.
+# Tick steps, up to a power of 10.
 ROUND = (1, 2, 2.5, 5, 10)
 
 
 class Display(ABC):
-    """A picture whose data are there already, to be drawn as often as one likes.
+    """A plot with its data, which can be drawn repeatedly.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn last.
+        The axes and the figure of the last drawing.
     """
 
     _size: ClassVar[tuple[float, float]] = (6.0, 4.0)  # of a new figure, in inches
@@ -45,7 +44,7 @@ class Display(ABC):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -83,16 +82,15 @@ def new_axes(width: float, height: float) -> Any:
 
 
 def measured(ax: Any) -> Any:
-    """Return the box of axes in pixels, once layouts have put them in their place."""
+    """Return the bounding box of axes in pixels, after the layout is computed."""
     ax.figure.canvas.figure.draw_without_rendering()
     return ax.get_window_extent()
 
 
 def fit_labels(axis: Any) -> None:
-    """Make the labels of categories small enough, and those below turned, for the room they have.
+    """Shrink (and on the x axis rotate) category labels to the available space.
 
-    The axes must be in their place (`measured`). Labels keep their size where that is enough; if
-    even the smallest is not, they are dense.
+    The layout must be computed (`measured`). Labels keep their size if there is enough space.
     """
     ax, labels = axis.axes, axis.get_ticklabels()
     box, upright = ax.get_window_extent(), axis.axis_name == "y"
@@ -109,10 +107,10 @@ def fit_labels(axis: Any) -> None:
 def sparse_ticks(
     axis: Any, low: float, high: float, beside: tuple[float, str] | None = None
 ) -> None:
-    """Write numbers between low and high along an axis, no more than there is room for.
+    """Set ticks between low and high, no more than there is space for.
 
-    The axes must be in their place (`measured`). `beside` is a place outside of the numbers and
-    what to write there; they keep away from it.
+    The layout must be computed (`measured`). `beside` is a position outside of the numbers and its
+    label, which the ticks do not overlap.
     """
     ax, upright = axis.axes, axis.axis_name == "y"
     box, interval = ax.get_window_extent(), axis.get_view_interval()
@@ -130,12 +128,12 @@ def sparse_ticks(
         ]
         texts = [number(tick) for tick in ticks]
         if beside is not None:
-            kept = [
+            clear = [
                 (tick, text)
                 for tick, text in zip(ticks, texts, strict=True)
                 if abs(beside[0] - tick) * per_unit >= (room(text) + room(beside[1])) / 2.0
             ]
-            ticks, texts = [tick for tick, _ in kept], [text for _, text in kept]
+            ticks, texts = [tick for tick, _ in clear], [text for _, text in clear]
         apart = min((b - a for a, b in pairwise(ticks)), default=float("inf")) * per_unit
         if apart >= max(map(room, texts), default=0.0):
             break
@@ -147,12 +145,12 @@ def sparse_ticks(
 
 
 def open_frame(ax: Any) -> None:
-    """Leave out the lines at the top and on the right."""
+    """Hide the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def panel(ax: Any, side: Literal["below", "right"], share: float, **options: Any) -> Any:
-    """Return new axes that take a share of the height or width of some axes.
+    """Return new axes that take a share of the height or width of existing axes.
 
     Axes in a grid give up a part of their cell, so that layouts keep working; others, of their box.
     """
@@ -163,26 +161,26 @@ def panel(ax: Any, side: Literal["below", "right"], share: float, **options: Any
         shape = {"nrows": 2, "ncols": 1} if below else {"nrows": 1, "ncols": 2}
         grid = cell.subgridspec(**shape, **{"height_ratios" if below else "width_ratios": ratios})
         ax.set_subplotspec(grid[0])
-        made = figure.add_subplot(grid[1], **options)
+        added = figure.add_subplot(grid[1], **options)
     else:
         box = ax.get_position()
         x, y, w, h = box.x0, box.y0, box.width, box.height
-        # A tenth is left between the two for labels.
+        # A tenth remains between the two for labels.
         first, second = (0.9 - share), share
         if below:
             ax.set_position((x, y + h * (1.0 - first), w, h * first))
-            made = figure.add_axes((x, y, w, h * second), **options)
+            added = figure.add_axes((x, y, w, h * second), **options)
         else:
             ax.set_position((x, y, w * first, h))
-            made = figure.add_axes((x + w * (1.0 - second), y, w * second, h), **options)
+            added = figure.add_axes((x + w * (1.0 - second), y, w * second, h), **options)
     figure.sca(current)
-    return made
+    return added
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as a person would write it: so many digits, or one decimal at least.
+    """Return a number with this many significant digits, and at least one decimal.
 
-    From 100,000 on there are no decimals; what is very large or small has a power of ten.
+    From 100,000 on there are no decimals; very large and small numbers have an exponent.
     """
     if value == 0.0 or not isfinite(value):
         return "0" if value == 0.0 else str(value).replace("-", "−")
@@ -201,7 +199,7 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def unit_of(unit: str, output: Any, n_outputs: int = 1) -> str:
-    """Say of which output a unit is: "log-odds of yes", where one unit has several."""
+    """Return a unit with the name of its output, such as "log-odds of yes"."""
     name = short(output)
     if unit in ("probability", "log-odds"):
         return f"{unit} of {name}"
@@ -221,7 +219,7 @@ def counted(n: int, noun: str) -> str:
 
 
 def shorts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
-    """Return names that stand side by side: longer than asked for if some would be the same."""
+    """Return shortened names; longer than `longest` if some would be equal otherwise."""
     names = [str(name) for name in names]
     for length in range(longest, max(map(len, names), default=0) + 1):
         texts = [short(name, length) for name in names]
@@ -231,9 +229,14 @@ def shorts(names: Iterable[Any], longest: int = LONGEST_NAME) -> list[str]:
 
 
 def short(name: Any, longest: int = LONGEST_NAME) -> str:
-    """Return a name for a picture: not too long, and not taken for a formula."""
+    """Return a name for a plot: shortened, and not parsed as a formula."""
     text = " ".join(str(name).split())
     if len(text) > longest:
         head = (longest - 1) * 2 // 3
         text = text[:head] + "…" + text[len(text) - (longest - 1 - head) :]
     return plain(text)
+
+
+def plain(name: str) -> str:
+    """Escape $, which matplotlib would parse as a formula."""
+    return name.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""The display of how much each feature matters: bars, the longest first."""
+"""The display of feature importances as bars, the longest first."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from hedgerow.plot._display import (
 )
 
 _LABELS = {
-    "gain": "gain: what the splits on it gained, in all",
-    "split": "splits made on it",
-    "cover": "cover of the splits made on it",
+    "gain": "total gain of the splits on the feature",
+    "split": "number of splits on the feature",
+    "cover": "total cover of the splits on the feature",
 }
 _TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
@@ -40,34 +40,33 @@ ROW, BELOW = 0.26, 0.9
 
 
 class ImportanceDisplay(Display):
-    """Features and how much each matters, the most important first.
+    """Feature importances as bars, the most important first.
 
-    Make it with `from_estimator`, or with `from_values` of anything that gives each feature a
-    number.
+    Make it with `from_estimator`, or with `from_values` for any other importances.
 
     Parameters
     ----------
     names : sequence of str
         The features.
     values : array of shape (n_features,)
-        How much each matters, in the same order.
+        Their importances.
     errors : array of shape (n_features,), optional
         Half the length of the error bars.
     label : str
-        What the values are, in which unit.
+        What the values are, with their unit.
     top : int
-        How many features are drawn.
+        Number of features to draw.
     longest : int
-        Characters of a name, beyond which its middle is left out.
+        Maximum length of a name; longer ones are shortened in the middle.
     things : str
-        What has a bar.
+        Noun for what has a bar.
 
     Attributes
     ----------
     order : array
-        Features by falling value; those drawn are the first ones.
+        Features by decreasing value; the first ones are drawn.
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     """
 
     def __init__(
@@ -91,27 +90,27 @@ class ImportanceDisplay(Display):
 
     @property
     def order(self) -> Any:
-        """Features by falling value; the first of equals first."""
+        """Features by decreasing value, in a stable order."""
         return np.argsort(-self.values, kind="stable")
 
     @classmethod
     def from_estimator(
         cls, model: Any, *, kind: str = "gain", top: int = 15, ax: Any = None
     ) -> Self:
-        """Draw the importances that a model of trees tells by itself.
+        """Draw the importances of a tree model.
 
         Parameters
         ----------
         model : fitted estimator
-            One with `importances`, as boosted models and forests of Hedgerow's have, or with
-            `feature_importances_`.
+            A model with an `importances` method, such as boosted models and forests of Hedgerow,
+            or with `feature_importances_`.
         kind : {"gain", "split", "cover"}, default="gain"
-            What is summed over the splits on a feature. Only "gain" is known of a model that has no
-            more than `feature_importances_`, as the part of the total.
+            What is summed over the splits on a feature. A model that only has
+            `feature_importances_` supports "gain", as a fraction of the total.
         top : int, default=15
-            How many features to draw.
+            Number of features to draw.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -139,22 +138,22 @@ class ImportanceDisplay(Display):
         top: int = 15,
         ax: Any = None,
     ) -> Self:
-        """Draw a number for each feature.
+        """Draw importances.
 
         Parameters
         ----------
         names : sequence of str
             The features.
         values : array of shape (n_features,)
-            Their numbers.
+            Their importances.
         errors : array of shape (n_features,), optional
             Half the length of the error bars, such as standard deviations.
         label : str, default="importance"
-            What the numbers are, in which unit.
+            What the values are, with their unit.
         top : int, default=15
-            How many features to draw.
+            Number of features to draw.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -165,7 +164,7 @@ class ImportanceDisplay(Display):
         numbers = _finite(values, "values", len(names))
         spread = None if errors is None else _finite(errors, "errors", len(names))
         if spread is not None and spread.min() < 0.0:
-            raise DataError("errors holds a negative number; bars have a length of 0 or more.")
+            raise DataError("errors has a negative number.")
         texts = [str(name) for name in names]
         return cls(names=texts, values=numbers, errors=spread, label=label, top=top).plot(ax)
 
@@ -173,10 +172,10 @@ class ImportanceDisplay(Display):
         return bars_size(min(self.top, len(self.values)))
 
     def _draw(self) -> None:
-        ax, shown = self.ax_, self.order[: self.top]
-        y = np.arange(len(shown))
-        values = self.values[shown]
-        errors = np.zeros(len(shown)) if self.errors is None else self.errors[shown]
+        ax, largest = self.ax_, self.order[: self.top]
+        y = np.arange(len(largest))
+        values = self.values[largest]
+        errors = np.zeros(len(largest)) if self.errors is None else self.errors[largest]
         ax.barh(
             y,
             values,
@@ -187,18 +186,18 @@ class ImportanceDisplay(Display):
         )
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         self._write_numbers(values, errors)
-        ax.set_yticks(y, shorts((self.names[i] for i in shown), self.longest))
-        ax.set_ylim(len(shown) - 0.4, -0.6)
-        left_out = len(self.values) - len(shown)
-        note = f"\nfirst {len(shown)} of {len(self.values)} {self.things}" if left_out else ""
+        ax.set_yticks(y, shorts((self.names[i] for i in largest), self.longest))
+        ax.set_ylim(len(largest) - 0.4, -0.6)
+        n_omitted = len(self.values) - len(largest)
+        note = f"\nfirst {len(largest)} of {len(self.values)} {self.things}" if n_omitted else ""
         ax.set_xlabel(wrapped(self.label, LABEL) + note)
         ax.locator_params(axis="x", nbins=4)
         ax.tick_params(axis="y", length=0)
         open_frame(ax)
 
     def _write_numbers(self, values: Floats, errors: Floats) -> None:
-        """Write each number at the end of its bar, and make room for it."""
-        # Of negative bars on their right too: on their left are the names.
+        """Write each number at the end of its bar, and make space for it."""
+        # At negative bars also on the right: the names are on the left.
         ends = np.maximum(values + errors, 0.0)
         for y, (value, end) in enumerate(zip(values, ends, strict=True)):
             self.ax_.annotate(
@@ -221,7 +220,7 @@ def bars_size(n_bars: int) -> tuple[float, float]:
 
 
 def names_of(features: NDArray[Any]) -> list[str]:
-    """Return names of features of which some have only numbers."""
+    """Return the names of features, with x0, x1 and so on for column indices."""
     is_numbered = features.dtype.kind in "iu"
     return [f"x{feature}" if is_numbered else str(feature) for feature in features]
 
@@ -230,9 +229,9 @@ def _importances(model: Any, kind: str) -> tuple[Floats, str]:
     if hasattr(model, "importances"):
         return np.asarray(model.importances(kind), np.float64), _LABELS[kind]
     if kind != "gain" or not hasattr(model, "feature_importances_"):
-        raise ParameterError(f"model: this {type(model).__name__} does not tell kind={kind!r}.")
+        raise ParameterError(f"kind={kind!r}: this {type(model).__name__} has no such importances.")
     values = np.asarray(model.feature_importances_, np.float64)
-    return values, "share of what all splits gained"
+    return values, "fraction of the total gain"
 
 
 def _finite(values: Any, name: str, n_features: int) -> Floats:

@@ -1,4 +1,4 @@
-"""The display of how a model got better, round by round or tree by tree, and where it was taken."""
+"""The display of learning curves, round by round or tree by tree, with the best round."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._adaboost.estimators import AdaBoost
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._boosting.fit.auto.budget import LOOK
-from hedgerow._boosting.fit.auto.choice import Choice
+from hedgerow._boosting.fit.auto.choice import ROUNDS_PER_EVALUATION, Choice
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs
 from hedgerow._forest.estimator import Forest
@@ -30,14 +29,14 @@ from hedgerow.theory._voters import out_of_bag
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values after some rounds."""
+    """The values of a metric after some rounds."""
 
     rounds: NDArray[np.int64]
     values: Floats
 
 
 class LearningCurveDisplay(Display):
-    """What a model's error was after each round, or with each number of trees.
+    """The error of a model after each round, or for each number of trees.
 
     Make it with `from_estimator`.
 
@@ -46,15 +45,15 @@ class LearningCurveDisplay(Display):
     curves : mapping from str to Curve
         The curves by name: evaluation sets, or "out of bag".
     xlabel, ylabel : str
-        What is counted, and what is measured.
+        Labels of the axes.
     chosen : int, optional
-        The round that the model was taken at.
+        The best round, at which the model stops.
     trials : sequence of Curve
-        What ``n_estimators="auto"`` tried, drawn as thin lines.
+        The trials of ``n_estimators="auto"``, drawn as thin lines.
     bound : AdaBoostBound, optional
         AdaBoost's training error and its bound, drawn instead of curves.
     choice : Choice, optional
-        What ``n_estimators="auto"`` tried, drawn instead of curves if nothing else was measured.
+        The trials of ``n_estimators="auto"``, drawn if there are no other curves.
     """
 
     def __init__(
@@ -80,21 +79,21 @@ class LearningCurveDisplay(Display):
     def from_estimator(
         cls, model: Any, X: Any = None, y: Any = None, *, metric: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw how a model learned.
+        """Draw the learning curves of a model.
 
         Parameters
         ----------
         model : fitted estimator
-            A boosted model that measured something in its fit (``eval_set``, ``early_stopping`` or
+            A boosted model with metrics from its fit (``eval_set``, ``early_stopping`` or
             ``n_estimators="auto"``), a stagewise model, AdaBoost or a forest.
         X, y : rows and their target, optional
-            Of AdaBoost, the rows of which the error is drawn; its bound is about the training rows.
-            Forests need the training rows, in the order of fit, of which they predict each by the
-            trees that did not draw it. Boosted models need none.
+            For AdaBoost, the rows whose error is drawn; its bound is about the training set.
+            Forests need the training set, in the order of fit, for their out-of-bag error.
+            Boosted models need none.
         metric : str, optional
-            Which metric of a boosted model; the first by default.
+            The metric of a boosted model; the first by default.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -115,7 +114,7 @@ class LearningCurveDisplay(Display):
             return cls(**parts(model, X, y)).plot(ax)
         raise ParameterError(
             f"model: {type(model).__name__} is not allowed; it must be a fitted boosted model, "
-            "stagewise model, AdaBoost or forest of Hedgerow's."
+            "stagewise model, AdaBoost or forest of Hedgerow."
         )
 
     def _draw(self) -> None:
@@ -127,18 +126,18 @@ class LearningCurveDisplay(Display):
             return
         ax = self.ax_
         for place, trial in enumerate(self.trials):
-            label = "tried for the automatic choice" if place == 0 else None
+            label = "trials of the automatic search" if place == 0 else None
             ax.plot(trial.rounds, trial.values, color=GREY, linewidth=0.7, alpha=0.8, label=label)
         for place, (name, curve) in enumerate(self.curves.items()):
             color = COLORS[place % len(COLORS)]
             ax.plot(curve.rounds, curve.values, color=color, linewidth=1.8, label=short(name))
-        self._mark_chosen()
+        self._mark_best_round()
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel)
         ax.legend(frameon=False, fontsize=SMALL)
         open_frame(ax)
 
-    def _mark_chosen(self) -> None:
-        """Mark the round that was taken on the curve that decided: the last."""
+    def _mark_best_round(self) -> None:
+        """Mark the best round on the curve of the validation set: the last."""
         if self.chosen is None or not self.curves:
             return
         curve = list(self.curves.values())[-1]
@@ -159,66 +158,66 @@ class LearningCurveDisplay(Display):
 
 
 def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
-    """Take the curves of a boosted model, and what the automatic choice tried."""
+    """Return the curves of a boosted model, and the trials of the automatic search."""
     history = model.evals_result_
     choice: Any = getattr(model, "auto_", None)
-    known = list(dict.fromkeys(name for by_metric in history.values() for name in by_metric))
-    tried = choice is not None and len(choice.tried) > 0
-    if not known and not tried:
+    metrics = list(dict.fromkeys(name for by_metric in history.values() for name in by_metric))
+    has_trials = choice is not None and len(choice.tried) > 0
+    if not metrics and not has_trials:
         raise ParameterError(
-            f"model: this {type(model).__name__} measured nothing in its fit. Fit it with an "
+            f"model: this {type(model).__name__} has no metrics from its fit. Fit it with an "
             "eval_set, with early_stopping or with n_estimators='auto'."
         )
     if metric is None:
-        metric = known[0] if known else choice.metric
-    if metric not in (known or [choice.metric]):
-        raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(known)}.")
+        metric = metrics[0] if metrics else choice.metric
+    if metric not in (metrics or [choice.metric]):
+        raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(metrics)}.")
     curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
     trials = [
-        Curve(LOOK * np.arange(1, len(one.curve) + 1), np.array(one.curve))
-        for one in (choice.tried if tried and choice.metric == metric else ())
+        Curve(ROUNDS_PER_EVALUATION * np.arange(1, len(one.curve) + 1), np.array(one.curve))
+        for one in (choice.tried if has_trials and choice.metric == metric else ())
     ]
-    is_deciding = bool(known) and metric == known[0]
+    is_deciding = bool(metrics) and metric == metrics[0]
     return {
         "curves": curves,
         "xlabel": "round",
         "ylabel": metric,
         "chosen": getattr(model, "best_iteration_", None) if is_deciding else None,
         "trials": trials,
-        "choice": choice if tried else None,
+        "choice": choice if has_trials else None,
     }
 
 
 def _of_stages(model: Any) -> dict[str, Any]:
-    curves = {"training rows": _curve(model.train_score_)}
-    held_out = getattr(model, "validation_score_", None)
-    if held_out is not None:
-        curves["rows held out"] = _curve(held_out)
-    chosen = getattr(model, "best_iteration_", None)
-    return {"curves": curves, "xlabel": "round", "ylabel": "mean loss", "chosen": chosen}
+    curves = {"training set": _curve(model.train_score_)}
+    validation = getattr(model, "validation_score_", None)
+    if validation is not None:
+        curves["validation set"] = _curve(validation)
+    best_round = getattr(model, "best_iteration_", None)
+    return {"curves": curves, "xlabel": "round", "ylabel": "mean loss", "chosen": best_round}
 
 
 def _of_adaboost(model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Take theory's bound where there is one, else the error after each round."""
+    """Return the theoretical bound if there is one, else the error after each round."""
     try:
         bound = adaboost_bound(model, X, y) if is_classifier(model) else None
-    except ParameterError:  # members that add numbers, or weights set back: no bound
+    except ParameterError:  # real-valued members, or reset weights
         bound = None
     parts: dict[str, Any] = {"curves": {}, "xlabel": "round", "ylabel": "", "bound": bound}
     if bound is not None:
         return parts
     if X is None or y is None:
-        raise ParameterError("X and y are needed: this AdaBoost has no bound to draw without them.")
+        raise ParameterError("X and y are needed, because there is no bound for this AdaBoost.")
     scores = np.array(list(model.staged_score(X, y)))
     if is_classifier(model):
-        return parts | {"curves": {"rows given": _curve(1.0 - scores)}, "ylabel": "error rate"}
-    return parts | {"curves": {"rows given": _curve(scores)}, "ylabel": "R²"}
+        return parts | {"curves": {"X and y": _curve(1.0 - scores)}, "ylabel": "error rate"}
+    return parts | {"curves": {"X and y": _curve(scores)}, "ylabel": "R²"}
 
 
 def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Predict each row by the trees that did not draw it, of the first, first two, … trees."""
+    """Return the out-of-bag error of the first tree, the first two trees, and so on."""
     if X is None or y is None:
-        raise ParameterError("X and y are needed: the training rows of the forest.")
+        raise ParameterError("X and y are needed: the training set of the forest.")
     leaves = internals(model).leaves(X)
     inner = internals(model).model()
     outputs, forest = inner.outputs, inner.forest
@@ -227,8 +226,8 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     outside = out_of_bag(model, len(leaves))
     if not outside.any():
         raise ParameterError(
-            f"model: every tree of this {type(model).__name__} was fitted on every row, so that "
-            "none is out of bag. Fit it with bootstrap=True."
+            f"model: every tree of this {type(model).__name__} was trained on every row, so "
+            "there are no out-of-bag rows. Fit it with bootstrap=True."
         )
     is_classes = isinstance(outputs, ClassOutputs)
     learned, truth = type(outputs).learn(y, len(leaves))
@@ -240,12 +239,12 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
         rows = outside[t]
         sums[rows] += forest.value[leaves[rows, t]]
         n_votes += rows
-        judged = n_votes > 0.0
-        means = sums[judged] / n_votes[judged, np.newaxis]
+        has_votes = n_votes > 0.0
+        average = sums[has_votes] / n_votes[has_votes, np.newaxis]
         if is_classes:
-            errors[t] = np.mean(outputs.votes(means)[:, 0] != truth[judged, 0])
+            errors[t] = np.mean(outputs.votes(average)[:, 0] != truth[has_votes, 0])
         else:
-            errors[t] = np.sqrt(np.mean((means[:, 0] - truth[judged, 0]) ** 2))
+            errors[t] = np.sqrt(np.mean((average[:, 0] - truth[has_votes, 0]) ** 2))
     ylabel = "error rate" if is_classes else "root mean squared error"
     return {"curves": {"out of bag": _curve(errors)}, "xlabel": "trees", "ylabel": ylabel}
 

@@ -1,7 +1,6 @@
-"""A panel of what a model says over the values of one column or of two.
+"""A panel of partial dependence or accumulated effects over one or two columns.
 
-Numbers have curves, categories have points side by side, and two columns have a map. What is drawn
-are results of `hedgerow.explain`: partial dependence and accumulated effects.
+Numeric columns have curves, categorical ones points side by side, and two columns a map.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ from hedgerow.plot._display import (
 )
 from hedgerow.plot._surfaces import N_LINES
 
-# Curves of single rows that are drawn at most: more are a blur.
+# Maximum number of individual curves: more would be a blur.
 MOST_CURVES = 60
-# Of rows' own values at a category, the line leaves out so much at either end.
+# Individual predictions of a category: the line omits this fraction at either end.
 TAIL = 0.1
-# Distance of the point for missing values to the right of all numbers, as a share of their range.
+# Distance of the point for missing values from the largest number, relative to the range.
 BESIDE = 0.1
-# Of effects, which are positive and negative: from brown over white to green.
+# Diverging colormap for effects: from brown over white to green.
 AROUND_ZERO = "BrBG"
-# Inches: of a category's line, of what is above and below all of them, of axes of numbers, of an
-# axis's name with its numbers, of a letter, and of what a bar of colours and its words take.
-LINE, REST, INNER, NUMBERS, LETTER, BAR = 0.19, 0.9, 2.3, 0.9, 0.085, 1.0
-# Characters of a category: beside its point, and at the edge of a map.
+# Inches: a category's line, the space above and below all lines, numeric axes, an axis label with
+# its ticks, a letter, and a colour bar with its label.
+LINE, AROUND, INNER, NUMBERS, LETTER, BAR = 0.19, 0.9, 2.3, 0.9, 0.085, 1.0
+# Characters of a category: at its point, and at the edge of a map.
 CATEGORY, AT_A_MAP = 22, 14
-# Characters of a line along the side of a panel.
+# Characters of a line of the y label.
 UPRIGHT = 36
 
 
 class OverColumns(Protocol):
-    """A result over the values of one or two columns; its averages end with an axis of outputs."""
+    """A result over the values of one or two columns; the last axis of averages is outputs."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -55,19 +54,19 @@ class OverColumns(Protocol):
 
     @property
     def grid(self) -> tuple[NDArray[Any], ...]:
-        """Values of each."""
+        """Grid values of each column."""
 
     @property
     def average(self) -> Floats | None:
-        """What is drawn, (points[, points], outputs)."""
+        """The values to draw, (points[, points], outputs)."""
 
     @property
     def is_categorical(self) -> tuple[bool, ...]:
-        """Whether they are labels."""
+        """Whether each column is categorical."""
 
     @property
     def deciles(self) -> tuple[Floats, ...]:
-        """Of each column of numbers."""
+        """Deciles of each numeric column."""
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -75,28 +74,28 @@ class OverColumns(Protocol):
 
     @property
     def unit(self) -> str:
-        """What the numbers are."""
+        """Unit of the values."""
 
     @property
     def measure(self) -> str:
-        """What they are of that: "mean" or "effect on"."""
+        """What they measure of it: "mean" or "effect on"."""
 
 
 def draw_panel(ax: Any, result: OverColumns, output: int | None = None) -> None:
-    """Draw a result onto axes: one output or, of averages over one column, all if it is None."""
+    """Draw a result: one output or, for averages over one column, all if `output` is None."""
     if len(result.features) == 2:
         _draw_map(ax, result, output or 0)
     elif result.is_categorical[0]:
-        _draw_categories(ax, result, _shown_outputs(result, output))
+        _draw_categories(ax, result, _outputs_to_draw(result, output))
     else:
-        _draw_curves(ax, result, _shown_outputs(result, output))
+        _draw_curves(ax, result, _outputs_to_draw(result, output))
 
 
 def fit_panels(axes: Sequence[Any], results: Sequence[OverColumns]) -> None:
-    """Make what is written along the axes of panels fit into the room that there is.
+    """Fit tick labels into the available space.
 
-    What is beside the axes takes some of their width, and then what is below, some of their height:
-    so what is beside is looked at once more.
+    Labels of the y axis reduce the width, and those of the x axis the height, so that the y axis
+    is fitted once more.
     """
     for side in ("y", "x", "y"):
         measured(axes[0])
@@ -117,23 +116,23 @@ def _fit(axis: Any, side: str, result: OverColumns) -> None:
 
 
 def panel_size(result: OverColumns, output: int | None = None) -> tuple[float, float]:
-    """Return the inches that a panel needs for what is written around it."""
+    """Return the size of a panel with its labels, in inches."""
     is_map = len(result.features) == 2
     texts = [
         shorts(values, AT_A_MAP if is_map else CATEGORY) if is_labelled else []
         for values, is_labelled in zip(result.grid, result.is_categorical, strict=True)
     ]
     across, upright = texts if is_map else ([], texts[0])
-    width, height = INNER, INNER + REST - 0.3
+    width, height = INNER, INNER + AROUND - 0.3
     width += 0.45 + LETTER * max(map(len, upright)) if upright else NUMBERS
     if upright:
-        height = max(height, REST + LINE * len(upright))
+        height = max(height, AROUND + LINE * len(upright))
     if across:
         height += LETTER * max(map(len, across))
         width = max(width, NUMBERS + BAR + LINE * len(across))
     if is_map:
         width += BAR
-    elif len(_shown_outputs(result, output)) > 1:
+    elif len(_outputs_to_draw(result, output)) > 1:
         width += 0.4 + LETTER * max(len(short(name)) for name in result.output_names)
     return width, height
 
@@ -145,7 +144,7 @@ def alone(result: OverColumns, output: int | None = None) -> tuple[float, float]
 
 
 def value_label(result: OverColumns, outputs: list[int]) -> str:
-    """Say what numbers are drawn, in which unit and of which output."""
+    """Return the label of the values, with their unit and output."""
     has_mean = result.average is not None or len(result.features) == 2
     mean = "mean prediction of " if result.unit.startswith("the ") else "mean "
     how = (mean if result.measure == "mean" else f"{result.measure} ") if has_mean else ""
@@ -156,8 +155,8 @@ def value_label(result: OverColumns, outputs: list[int]) -> str:
     return how + unit_of(result.unit, name, len(result.output_names))
 
 
-def _shown_outputs(result: OverColumns, output: int | None) -> list[int]:
-    """Return the outputs to draw: curves of single rows can be told apart for one output alone."""
+def _outputs_to_draw(result: OverColumns, output: int | None) -> list[int]:
+    """Return the outputs to draw: only one if there are individual curves."""
     if output is None and _individual(result) is None:
         return list(range(len(result.output_names)))
     return [output or 0]
@@ -168,7 +167,7 @@ def _individual(result: OverColumns) -> Floats | None:
 
 
 def _mean(result: OverColumns) -> Floats:
-    """Return the averages; of single rows alone, their mean."""
+    """Return the averages, or the mean of the individual curves."""
     individual = _individual(result)
     if result.average is None:
         assert individual is not None
@@ -178,9 +177,9 @@ def _mean(result: OverColumns) -> Floats:
 
 def _draw_curves(ax: Any, result: OverColumns, outputs: list[int]) -> None:
     x, texts = _positions(result.grid[0], is_categorical=False)
-    is_gap = np.array([text is not None for text in texts])
+    is_missing = np.array([text is not None for text in texts])
     order = np.argsort(x, kind="stable")
-    order = order[~is_gap[order]]
+    order = order[~is_missing[order]]
     individual = _individual(result)
     if individual is not None:
         individual = individual[:: ceil(len(individual) / MOST_CURVES)]
@@ -191,10 +190,16 @@ def _draw_curves(ax: Any, result: OverColumns, outputs: list[int]) -> None:
             mean = result.average[:, k]
             label = short(result.output_names[k])
             ax.plot(x[order], mean[order], color=color, linewidth=2.0, label=label, zorder=3)
-            ax.plot(x[is_gap], mean[is_gap], "o", color=color, markersize=5, zorder=3)
+            ax.plot(x[is_missing], mean[is_missing], "o", color=color, markersize=5, zorder=3)
     elif individual is not None:
-        gaps = individual[:, is_gap, outputs[0]]
-        ax.plot(np.tile(x[is_gap], (len(gaps), 1)), gaps, "o", color=COLORS[3], markersize=2)
+        at_missing = individual[:, is_missing, outputs[0]]
+        ax.plot(
+            np.tile(x[is_missing], (len(at_missing), 1)),
+            at_missing,
+            "o",
+            color=COLORS[3],
+            markersize=2,
+        )
     _mark_deciles(ax, result.deciles[0])
     ax.set(xlabel=short(result.features[0]), ylabel=wrapped(value_label(result, outputs), UPRIGHT))
     _finish(ax, len(outputs))
@@ -235,10 +240,10 @@ def _draw_map(ax: Any, result: OverColumns, output: int) -> None:
     is_plain = all(text is None for _, texts in sides for text in texts)
     colors = _map_colors(surface, result.measure)
     if is_plain and result.measure == "mean" and np.ptp(surface) > 0.0 and min(surface.shape) > 1:
-        drawn = _draw_contours(ax, x, y, surface)
+        mesh = _draw_contours(ax, x, y, surface)
     else:
-        drawn = ax.pcolormesh(x, y, surface.T, shading="nearest", rasterized=True, **colors)
-    bar = ax.figure.colorbar(drawn, ax=ax, pad=0.03)
+        mesh = ax.pcolormesh(x, y, surface.T, shading="nearest", rasterized=True, **colors)
+    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03)
     bar.set_label(wrapped(value_label(result, [output]), UPRIGHT), fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
     bar.outline.set_visible(False)
@@ -252,7 +257,7 @@ def _draw_map(ax: Any, result: OverColumns, output: int) -> None:
 
 
 def _map_colors(surface: Floats, measure: str) -> dict[str, Any]:
-    """Return the colours of a map: those of effects have white in the middle, where they are 0."""
+    """Return the colormap of a map: for effects, white is 0."""
     if measure == "mean":
         return {"cmap": COLORMAP}
     farthest = float(np.abs(surface).max()) or 1.0
@@ -264,37 +269,38 @@ def _draw_contours(ax: Any, x: Floats, y: Floats, surface: Floats) -> Any:
     levels = ticker.tick_values(float(surface.min()), float(surface.max()))
     across, up = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")
     over = x[across], y[up], surface[across][:, up].T
-    drawn = ax.contourf(*over, levels=levels, alpha=0.9, cmap=COLORMAP)
+    mesh = ax.contourf(*over, levels=levels, alpha=0.9, cmap=COLORMAP)
     ax.contour(*over, levels=levels, colors="white", linewidths=0.6, linestyles="solid")
-    return drawn
+    return mesh
 
 
 def _positions(values: NDArray[Any], is_categorical: bool) -> tuple[Floats, list[str | None]]:
-    """Return where values lie on an axis, and words for those that are no numbers."""
+    """Return the positions of values on an axis, and labels for those that are not numbers."""
     if is_categorical:
         texts: list[str | None] = ["missing" if value is None else str(value) for value in values]
         return np.arange(len(values), dtype=np.float64), texts
-    gaps = np.isnan(values)
-    present = values[~gaps]
+    missing = np.isnan(values)
+    present = values[~missing]
     beside = present.max() + BESIDE * (np.ptp(present) or 1.0) if len(present) else 0.0
-    return np.where(gaps, beside, values), ["missing" if gap else None for gap in gaps]
+    texts = ["missing" if is_missing else None for is_missing in missing]
+    return np.where(missing, beside, values), texts
 
 
 def _write_numbers(axis: Any, values: NDArray[Any]) -> None:
-    """Write as many numbers along an axis as there is room for, and "missing" beside them."""
+    """Set as many ticks as there is space for, and "missing" beside them."""
     at, texts = _positions(values, is_categorical=False)
-    is_gap = np.array([text is not None for text in texts])
-    if is_gap.all():
+    is_missing = np.array([text is not None for text in texts])
+    if is_missing.all():
         axis.set_ticks(at[:1], labels=["missing"])
-    elif is_gap.any():
-        numbers = at[~is_gap]
-        sparse_ticks(axis, numbers.min(), numbers.max(), (float(at[is_gap][0]), "missing"))
+    elif is_missing.any():
+        numbers = at[~is_missing]
+        sparse_ticks(axis, numbers.min(), numbers.max(), (float(at[is_missing][0]), "missing"))
     else:
         sparse_ticks(axis, *axis.get_view_interval())
 
 
 def _mark_deciles(ax: Any, deciles: Floats) -> None:
-    """Draw nine short lines at the bottom: a tenth of the rows is between two of them."""
+    """Draw the deciles as nine short lines at the bottom."""
     if len(deciles):
         across = ax.get_xaxis_transform()
         ax.vlines(deciles, 0.0, 0.03, transform=across, color=PALE_INK, linewidth=1.0, zorder=0)
@@ -307,7 +313,7 @@ def _colors(outputs: list[int], over_rows: bool = False) -> list[Any]:
 
 
 def _finish(ax: Any, n_outputs: int) -> None:
-    """Leave lines out that say nothing, and name several outputs beside the axes."""
+    """Hide spines, and add a legend for several outputs."""
     open_frame(ax)
     if n_outputs > 1:
         ax.legend(

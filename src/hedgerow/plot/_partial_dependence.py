@@ -1,4 +1,4 @@
-"""The display of what a model says as one column changes, or two: a panel for each."""
+"""The display of partial dependence and accumulated effects, with a panel for each feature."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from hedgerow._params import Options, Parameter
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._display import Display, require_axes
 from hedgerow.plot._over_columns import OverColumns, alone, draw_panel, fit_panels, panel_size
-from hedgerow.plot._shap_reading import output_place
+from hedgerow.plot._shap_data import output_place
 
 COLUMNS = 3  # panels side by side
 _KIND = Parameter("kind", "average", Options(("average", "individual", "both", "accumulated")), "")
-_NEEDED = ("features", "grid", "average", "is_categorical", "deciles", "output_names", "unit")
+_REQUIRED = ("features", "grid", "average", "is_categorical", "deciles", "output_names", "unit")
 
 
 class PartialDependenceDisplay(Display):
-    """What a model says on average, as one column or two change: a panel for each.
+    """Partial dependence or accumulated effects: a panel for each column or pair of columns.
 
-    Make it with `from_values` or `from_estimator`. Numbers have curves, with thin ones of single
-    rows if there are any; short lines at the bottom are the deciles of the rows. Categories have a
-    point each, missing values one on the right, and two columns have a map. Curves and points of
-    the same unit have the same scale in all panels: what changes little looks so.
+    Make it with `from_values` or `from_estimator`. Numeric columns have curves (thin ones for
+    individual rows), with the deciles of the rows as short lines at the bottom. Categories have a
+    point each, missing values a point on the right, and two columns a map. Values of the same unit
+    have the same scale in all panels, so that effects can be compared.
 
     Parameters
     ----------
     results : sequence of PartialDependence or AccumulatedEffects
-        What `hedgerow.explain` returns, one for each panel.
+        Results of `hedgerow.explain`, one for each panel.
     output : int, optional
-        The output to draw, if there are several; by default all of them where they are lines or
-        points, and the first where they are maps or curves of single rows.
+        The output to draw, if there are several; by default all of them in curves or points, and
+        the first in maps or individual curves.
 
     Attributes
     ----------
@@ -63,21 +63,21 @@ class PartialDependenceDisplay(Display):
         Parameters
         ----------
         model : fitted estimator
-            Any of this library's or of scikit-learn's make, a pipeline, or a search.
+            An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
         X : table
             The rows, as `predict` takes them.
         features : str, int, pair (tuple) of those, or list
-            A column or a pair; a list of any of these has a panel for each.
+            A column or a pair; a list of these for several panels.
         kind : {"average", "individual", "both", "accumulated"}, default="average"
-            Partial dependence, the curve of each row, or both, by
-            `hedgerow.explain.partial_dependence`; or what
-            `hedgerow.explain.accumulated_effects` says.
+            Partial dependence, the individual curve of each row, or both, by
+            `hedgerow.explain.partial_dependence`; or the effects of
+            `hedgerow.explain.accumulated_effects`.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         ax : matplotlib Axes, optional
-            Where to draw, divided into panels; a new figure by default.
+            Axes to divide into panels; by default those of a new figure.
         **options
-            Passed to the function that computes.
+            Passed to these functions.
 
         Returns
         -------
@@ -87,24 +87,24 @@ class PartialDependenceDisplay(Display):
         _KIND.check(kind)
         explain = import_module("hedgerow.explain")
         if kind == "accumulated":
-            found = explain.accumulated_effects(model, X, features, **options)
+            results = explain.accumulated_effects(model, X, features, **options)
         else:
-            found = explain.partial_dependence(model, X, features, kind=kind, **options)
-        return cls.from_values(found, output=output, ax=ax)
+            results = explain.partial_dependence(model, X, features, kind=kind, **options)
+        return cls.from_values(results, output=output, ax=ax)
 
     @classmethod
     def from_values(cls, values: Any, *, output: Any = None, ax: Any = None) -> Self:
-        """Draw what was computed.
+        """Draw partial dependence or accumulated effects.
 
         Parameters
         ----------
         values : PartialDependence, AccumulatedEffects, or list of them
-            What `hedgerow.explain.partial_dependence` or `hedgerow.explain.accumulated_effects`
-            returns.
+            Results of `hedgerow.explain.partial_dependence` or
+            `hedgerow.explain.accumulated_effects`.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         ax : matplotlib Axes, optional
-            Where to draw, divided into panels; a new figure by default.
+            Axes to divide into panels; by default those of a new figure.
 
         Returns
         -------
@@ -113,7 +113,7 @@ class PartialDependenceDisplay(Display):
         require_axes(ax)
         results = list(values) if isinstance(values, list | tuple) else [values]
         if not results:
-            raise ParameterError("values is an empty list: give one result or more.")
+            raise ParameterError("values is empty: pass at least one result.")
         for result in results:
             _check(result)
         place = None
@@ -130,7 +130,7 @@ class PartialDependenceDisplay(Display):
         return sum(widths), sum(heights)
 
     def _grid(self) -> tuple[list[float], list[float]]:
-        """Return the inches of each column and row of panels, those of the largest panel in it."""
+        """Return the width of each column and the height of each row of panels, in inches."""
         sizes = [panel_size(result, self.output) for result in self.results]
         n_columns = _n_columns(len(sizes))
         widths = [max(width for width, _ in sizes[i::n_columns]) for i in range(n_columns)]
@@ -148,9 +148,9 @@ class PartialDependenceDisplay(Display):
         fit_panels(self.axes_, self.results)
 
     def _share_scales(self) -> None:
-        """Give values of the same kind the same scale, be they upright or, of categories, across.
+        """Give values of the same unit the same scale, on the y axis (categories: x axis).
 
-        Curves of single rows are apart from averages, which they would make flat.
+        Panels with individual curves have another scale than averages, which would look flat.
         """
         sides: dict[Any, list[Any]] = {}
         for ax, result in zip(self.axes_, self.results, strict=True):
@@ -165,15 +165,15 @@ class PartialDependenceDisplay(Display):
                 set_limits(limits.min(), limits.max())
 
     def _keep_one_legend(self) -> None:
-        """Leave one legend, at the right end of the first row: all panels have the same outputs."""
+        """Keep one legend, at the end of the first row, if all panels have the same outputs."""
         with_legend = [ax for ax in self.axes_ if ax.get_legend() is not None]
         names = {result.output_names for result in self.results}
         if len(with_legend) < 2 or len(names) > 1:
             return
         first_row = self.axes_[: _n_columns(len(self.axes_))]
-        kept = [ax for ax in with_legend if ax in first_row][-1:] or with_legend[:1]
+        last = [ax for ax in with_legend if ax in first_row][-1:] or with_legend[:1]
         for ax in with_legend:
-            if ax is not kept[0]:
+            if ax is not last[0]:
                 ax.get_legend().remove()
 
 
@@ -185,7 +185,7 @@ def _panels(ax: Any, n_panels: int, heights: list[float]) -> list[Any]:
     cell = ax.get_subplotspec()
     if cell is None:
         raise ParameterError(
-            "ax is not in a grid, and cannot be divided into panels. Make it with plt.subplots()."
+            "ax is not in a grid and cannot be divided into panels. Create it with plt.subplots()."
         )
     grid = cell.subgridspec(ceil(n_panels / n_columns), n_columns, height_ratios=heights)
     ax.set_subplotspec(grid[0, 0])
@@ -200,18 +200,18 @@ def _n_columns(n_panels: int) -> int:
 
 
 def _check(result: Any) -> None:
-    if not all(hasattr(result, name) for name in (*_NEEDED, "measure")):
+    if not all(hasattr(result, name) for name in (*_REQUIRED, "measure")):
         raise ParameterError(
             f"values: {type(result).__name__} is not allowed; it must be what "
-            "hedgerow.explain.partial_dependence or accumulated_effects returns, or a list of that."
+            "hedgerow.explain.partial_dependence or accumulated_effects returns, or a list of it."
         )
     shape = (*(len(grid) for grid in result.grid), len(result.output_names))
     individual = getattr(result, "individual", None)
     if result.average is None and individual is None:
-        raise DataError(f"values: there is nothing to draw of {result.features}.")
-    for name, given in (("average", result.average), ("individual", individual)):
-        if given is not None and np.shape(given)[-len(shape) :] != shape:
+        raise DataError(f"values: there is nothing to draw for {result.features}.")
+    for name, array in (("average", result.average), ("individual", individual)):
+        if array is not None and np.shape(array)[-len(shape) :] != shape:
             raise DataError(
-                f"values: {name} of {result.features} has the shape {np.shape(given)}, but its "
-                f"grid and outputs {shape}."
+                f"values: {name} of {result.features} has the shape {np.shape(array)}, but its "
+                f"grid and outputs have {shape}."
             )

@@ -1,4 +1,4 @@
-"""The display of what a regressor got wrong, and how its errors are distributed."""
+"""The display of residuals and their distribution."""
 
 from __future__ import annotations
 
@@ -25,30 +25,29 @@ _PANEL = Parameter("panel", "qq", Options(("qq", "histogram")), "")
 
 
 class ResidualDisplay(Display):
-    """Residuals against predictions, with the line of their medians, and their distribution.
+    """Residuals against predictions, with their running median, and their distribution.
 
-    Make it with `from_estimator` or `from_predictions`. A residual is the target less its
-    prediction. The median line is flat at 0 for a model that leaves nothing to learn from its own
-    predictions. Beside it, residuals are compared with a normal distribution, quantile by quantile,
-    or counted in a histogram.
+    Make it with `from_estimator` or `from_predictions`. A residual is the target minus its
+    prediction. The median line is flat at 0 for a model without bias. A second panel has a Q–Q
+    plot against the normal distribution, or a histogram.
 
     Parameters
     ----------
     y_pred, residuals : array of shape (n_rows,)
-        Predictions, and the target less them.
+        Predictions, and targets minus predictions.
     median_x, median : array
-        The line of running medians.
+        The running median.
     panel : {"qq", "histogram"}
-        What is drawn beside it.
+        The second panel.
     estimator_name : str, optional
-        What made the predictions.
+        Name of the model.
     target : str
-        What is predicted; the name of y, if it has one.
+        Name of the target.
 
     Attributes
     ----------
     ax_, panel_ax_, figure_ : matplotlib Axes, Axes and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     """
 
     _size = (8.4, 4.0)
@@ -81,14 +80,13 @@ class ResidualDisplay(Display):
         Parameters
         ----------
         estimator : fitted regressor of one output
-            Hedgerow's or scikit-learn's.
+            An estimator of Hedgerow or scikit-learn.
         X, y : rows and their numbers
-            Rows that it was not fitted on.
+            The test set: rows that the regressor was not trained on.
         panel : {"qq", "histogram"}, default="qq"
-            What to draw beside the residuals: their quantiles against those of a normal
-            distribution, or a histogram.
+            The second panel: a Q–Q plot against the normal distribution, or a histogram.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -101,7 +99,7 @@ class ResidualDisplay(Display):
             )
         check_is_fitted(estimator)
         if not is_regressor(estimator):
-            raise ParameterError(f"estimator: {type(estimator).__name__} is no regressor.")
+            raise ParameterError(f"estimator: {type(estimator).__name__} is not a regressor.")
         predicted = np.asarray(estimator.predict(sound(X)))
         if predicted.ndim != 1:
             raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
@@ -121,7 +119,7 @@ class ResidualDisplay(Display):
         predicted = read_regression_target(y_pred, estimator_name="y_pred")
         truth = read_regression_target(y_true, len(predicted), estimator_name="y_true")
         if len(truth) < 2:
-            raise DataError("y has one value only; residuals are drawn of two rows at least.")
+            raise DataError("y has only one row; a residual plot needs at least two.")
         residuals = truth - predicted
         x, median = running_median(predicted, residuals)
         return cls(
@@ -160,14 +158,14 @@ class ResidualDisplay(Display):
         ax.set_title(f"RMSE {number(rmse)}, mean |error| {number(mae)}", fontsize="medium")
         name = short(self.target)
         ax.set(xlabel=f"prediction of {name}", ylabel=f"residual: {name} − prediction")
-        # Room for the legend above the highest row.
+        # Space for the legend above the highest residual.
         ax.set_ylim(top=self.residuals.max() + 0.12 * np.ptp(self.residuals))
         open_frame(ax)
 
     def _draw_quantiles(self, ax: Any) -> None:
         ordered = np.sort(self.residuals)
-        parts = (np.arange(len(ordered)) + 0.5) / len(ordered)
-        normal = ndtri(parts)
+        shares = (np.arange(len(ordered)) + 0.5) / len(ordered)
+        normal = ndtri(shares)
         mean, sd = ordered.mean(), ordered.std()
         ends = normal[[0, -1]]
         ax.plot(ends, mean + sd * ends, color=GREY, linewidth=1, linestyle=":", label="normal")
@@ -188,6 +186,6 @@ class ResidualDisplay(Display):
 
 
 def _name_of(y: Any) -> str:
-    """Return the name of a series, or what there is to say of an array."""
+    """Return the name of a series; "target" for arrays."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "target"

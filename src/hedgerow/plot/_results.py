@@ -1,6 +1,6 @@
-"""How the results of `hedgerow.explain` are drawn by their method `plot`.
+"""The `plot` method of the results of `hedgerow.explain`.
 
-Results are below this package, and find it when they are drawn (`hedgerow._result.drawings`).
+Results are in a lower layer, and import this module when they are plotted (`hedgerow._result`).
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def figure_size(result: Result) -> tuple[float, float]:
     if isinstance(result, PartialDependence | AccumulatedEffects):
         return alone(result)
     if display_of.dispatch(type(result)) is display_of.dispatch(Result):
-        return FIGURE_SIZE  # of results that draw themselves
+        return FIGURE_SIZE  # for results that draw themselves
     return bars_size(min(MOST_BARS, len(display_of(result).names)))
 
 
 def draw_shap(values: ShapValues, output: Any, ax: Any) -> Any:
-    """Draw Shapley values onto axes, new ones if `ax` is None, and return these."""
+    """Draw Shapley values, on new axes if `ax` is None, and return the axes."""
     return ShapBeeswarmDisplay.from_values(values, output=output, ax=ax).ax_

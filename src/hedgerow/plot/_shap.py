@@ -1,4 +1,4 @@
-"""The displays of SHAP values: of many rows as swarms or bars, of one row, of one feature."""
+"""The displays of SHAP values: beeswarm, bars, waterfall and dependence."""
 
 from __future__ import annotations
 
@@ -28,70 +28,75 @@ from hedgerow.plot._display import (
     wrapped,
 )
 from hedgerow.plot._importance import ImportanceDisplay, bars_size
-from hedgerow.plot._shap_reading import FeatureValues, ReadShap, check_top, explain, read_shap
-from hedgerow.plot._swarm import swarm
+from hedgerow.plot._shap_data import (
+    FeatureValues,
+    ShapData,
+    check_top,
+    explain,
+    prepare_shap,
+    swarm,
+)
 
-UP, DOWN = COLORS[4], COLORS[0]  # what raises a score, and what lowers it
+UP, DOWN = COLORS[4], COLORS[0]  # positive and negative SHAP values
 UNKNOWN = "#9a9a9a"  # categories and missing values
-# Colours span the middle of the values, so that a few far ones do not take them all.
+# Quantiles that the colours span, so that outliers do not dominate them.
 SPAN = 0.05, 0.95
-# Diameter of dots in points, and of more rows than that, of smaller ones.
+# Diameter of dots in points, by the maximum number of rows.
 DOTS = ((300, 4.0), (1500, 3.0), (np.inf, 2.2))
-ROW, BELOW, BAR = 0.46, 1.0, 0.12  # inches: of a row, of the axis below, of a bar of colours
-# Characters of a line along the upright axis.
+ROW, BELOW, BAR = 0.46, 1.0, 0.12  # inches: a row, the axis below, a colour bar
+# Characters of a line of the y label.
 UPRIGHT = 40
-# Categories that can be told apart by colours.
+# Categories that colours can distinguish.
 MOST_COLORS = len(COLORS)
-# Where rows without a value stand, to the right of all others, as a part of their range.
-GAP = 0.12
+# Distance of missing values from the largest number, relative to the range.
+MISSING_OFFSET = 0.12
 
 
 class _ShapDisplay(Display):
-    """What the displays share: they are made of SHAP values, or of a model and rows."""
+    """A display of SHAP values, made from them or from a model and rows."""
 
-    shap: ReadShap
+    shap: ShapData
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, *chosen: Any, output: Any = None, ax: Any = None, **options: Any
+        cls, model: Any, X: Any, *selection: Any, output: Any = None, ax: Any = None, **options: Any
     ) -> Self:
-        """Explain rows with `hedgerow.explain.shap_values`, and draw.
+        """Compute SHAP values with `hedgerow.explain.shap_values`, and draw them.
 
         Parameters
         ----------
         model : fitted estimator
-            Any model of trees.
+            A tree model.
         X : table
             Rows to explain.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        *chosen, **options
-            As in `from_values`: a feature or a row, and how to draw.
+            Axes to draw on; by default those of a new figure.
+        *selection, **options
+            As in `from_values`: a feature or a row, and options.
         """
         require_axes(ax)
         display: Any = cls
-        return display.from_values(explain(model, X), *chosen, output=output, ax=ax, **options)
+        return display.from_values(explain(model, X), *selection, output=output, ax=ax, **options)
 
 
 class ShapBeeswarmDisplay(_ShapDisplay):
-    """The SHAP values of many rows: a line of dots for each feature, the most important first.
+    """A beeswarm plot of SHAP values: a line of dots for each feature, the most important first.
 
-    Make it with `from_values` or `from_estimator`. A dot is a row; its colour is the value that the
-    row has of the feature, grey where that is missing or a category. Dots do not overlap: they are
-    piled up where values are close. If a pile would be higher than its line, all piles of a feature
-    become lower, and show fewer dots than there are rows.
+    Make it with `from_values` or `from_estimator`. A dot is a row, coloured by the value of the
+    feature (grey if it is categorical or missing). Dots are piled up where values are close. If a
+    pile would be too high, all piles of the feature are reduced to fewer dots than rows.
 
     Parameters
     ----------
-    shap : SHAP values as they are read
-        The values.
+    shap : ShapData
+        The SHAP values.
     top : int
-        How many features are drawn.
+        Number of features to draw.
     """
 
-    def __init__(self, *, shap: ReadShap, top: int = 12) -> None:
+    def __init__(self, *, shap: ShapData, top: int = 12) -> None:
         self.shap = shap
         self.top = top
 
@@ -102,61 +107,61 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         Parameters
         ----------
         shap : ShapValues
-            What `hedgerow.explain.shap_values` returns.
+            The result of `hedgerow.explain.shap_values`.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         top : int, default=12
-            How many features to draw.
+            Number of features to draw.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
         check_top(top)
-        return cls(shap=read_shap(shap, output), top=top).plot(ax)
+        return cls(shap=prepare_shap(shap, output), top=top).plot(ax)
 
     def _figure_size(self) -> tuple[float, float]:
         return 7.0, BELOW + ROW * max(min(self.top, len(self.shap.names)), 3)
 
     def _draw(self) -> None:
         ax, shap = self.ax_, self.shap
-        shown = shap.order()[: self.top]
-        values = shap.values[:, shown]
+        largest = shap.order()[: self.top]
+        values = shap.values[:, largest]
         low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
         margin = 0.04 * ((high - low) or 1.0)
         ax.set_xlim(low - margin, high + margin)
-        ax.set_ylim(len(shown) - 0.5, -0.5)
+        ax.set_ylim(len(largest) - 0.5, -0.5)
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
-        ax.set_yticks(range(len(shown)), shorts(shap.names[j] for j in shown))
+        ax.set_yticks(range(len(largest)), shorts(shap.names[j] for j in largest))
         ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("\n".join([wrapped(shap.label(), LABEL), self._note(shown)]))
+        ax.set_xlabel("\n".join([wrapped(shap.label(), LABEL), self._note(largest)]))
         open_frame(ax)
         _feature_colorbar(ax)
-        box = measured(ax)  # the size of dots depends on that of the axes
-        for line, j in enumerate(shown):
+        box = measured(ax)  # for the size of dots
+        for line, j in enumerate(largest):
             self._draw_line(line, int(j), box)
 
-    def _note(self, shown: NDArray[np.intp]) -> str:
-        """Say of how many rows and features the picture is, and what is grey in it."""
+    def _note(self, largest: NDArray[np.intp]) -> str:
+        """Return a note on the number of rows and features, and on grey dots."""
         shap = self.shap
         notes = [counted(len(shap.values), "row")]
-        if len(shown) < len(shap.names):
-            notes.append(f"first {len(shown)} of {len(shap.names)} features")
-        if any(np.isnan(_between(shap.columns[j])).any() for j in shown):
-            notes.append("grey: category or missing")
+        if len(largest) < len(shap.names):
+            notes.append(f"first {len(largest)} of {len(shap.names)} features")
+        if any(np.isnan(_between(shap.columns[j])).any() for j in largest):
+            notes.append("grey: categorical or missing")
         return ", ".join(notes)
 
     def _draw_line(self, line: int, j: int, box: Any) -> None:
         to_points = 72.0 / self.ax_.figure.dpi
         low, high = self.ax_.get_xlim()
         diameter = next(size for most, size in DOTS if len(self.shap.values) <= most)
-        dot = diameter * (high - low) / (box.width * to_points)  # a dot's width on the x axis
+        dot = diameter * (high - low) / (box.width * to_points)  # width on the x axis
         n_lines = abs(float(np.subtract(*self.ax_.get_ylim())))
         room = int(0.9 * box.height * to_points / n_lines / diameter)
         level = _between(self.shap.columns[j])
         rows, x, pile = swarm(self.shap.values[:, j], level, dot, max(room, 1))
         step = diameter / (box.height * to_points) * n_lines
-        known = ~np.isnan(level[rows])
-        colors = np.where(known[:, np.newaxis], ramp()(np.nan_to_num(level[rows])), _grey())
+        is_number = ~np.isnan(level[rows])
+        colors = np.where(is_number[:, np.newaxis], ramp()(np.nan_to_num(level[rows])), _grey())
         self.ax_.scatter(
             x,
             line - pile * step,
@@ -169,19 +174,19 @@ class ShapBeeswarmDisplay(_ShapDisplay):
 
 
 class ShapBarDisplay(_ShapDisplay):
-    """The mean size of SHAP values of each feature, as bars.
+    """The mean absolute SHAP value of each feature, as bars.
 
     Make it with `from_values` or `from_estimator`.
 
     Parameters
     ----------
-    shap : SHAP values as they are read
-        The values.
+    shap : ShapData
+        The SHAP values.
     top : int
-        How many features are drawn.
+        Number of features to draw.
     """
 
-    def __init__(self, *, shap: ReadShap, top: int = 12) -> None:
+    def __init__(self, *, shap: ShapData, top: int = 12) -> None:
         self.shap = shap
         self.top = top
 
@@ -190,7 +195,7 @@ class ShapBarDisplay(_ShapDisplay):
         """Draw SHAP values; parameters are those of `ShapBeeswarmDisplay.from_values`."""
         require_axes(ax)
         check_top(top)
-        return cls(shap=read_shap(shap, output), top=top).plot(ax)
+        return cls(shap=prepare_shap(shap, output), top=top).plot(ax)
 
     def _bars(self) -> ImportanceDisplay:
         shap = self.shap
@@ -207,26 +212,26 @@ class ShapBarDisplay(_ShapDisplay):
 
 
 class ShapWaterfallDisplay(_ShapDisplay):
-    """How the prediction of one row comes about: from the base value, feature by feature.
+    """A waterfall plot of one prediction: from the base value, feature by feature.
 
-    Make it with `from_values` or `from_estimator`. The features that matter least are one bar.
+    Make it with `from_values` or `from_estimator`. The least important features share one bar.
 
     Parameters
     ----------
-    shap : SHAP values as they are read
-        The values.
+    shap : ShapData
+        The SHAP values.
     row : int
-        Which row.
+        Index of the row.
     top : int
-        How many features have a bar of their own.
+        Number of features with a bar of their own.
 
     Attributes
     ----------
     steps : list of (text, number)
-        What is drawn, from the base value upwards.
+        Label and SHAP value of each bar, from the base value upwards.
     """
 
-    def __init__(self, *, shap: ReadShap, row: int = 0, top: int = 9) -> None:
+    def __init__(self, *, shap: ShapData, row: int = 0, top: int = 9) -> None:
         self.shap = shap
         self.row = row
         self.top = top
@@ -240,35 +245,35 @@ class ShapWaterfallDisplay(_ShapDisplay):
         Parameters
         ----------
         shap : ShapValues
-            What `hedgerow.explain.shap_values` returns.
+            The result of `hedgerow.explain.shap_values`.
         row : int, default=0
-            Which of the rows.
+            Index of the row.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         top : int, default=9
-            How many features have a bar of their own.
+            Number of features with a bar of their own.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
         check_top(top)
-        read = read_shap(shap, output)
-        Parameter("row", 0, Number(0, len(read.values) - 1, integer=True), "").check(row)
-        return cls(shap=read, row=int(row), top=top).plot(ax)
+        data = prepare_shap(shap, output)
+        Parameter("row", 0, Number(0, len(data.values) - 1, integer=True), "").check(row)
+        return cls(shap=data, row=int(row), top=top).plot(ax)
 
     @property
     def steps(self) -> list[tuple[str, float]]:
-        """What each bar is called and adds, the smallest first."""
+        """Label and SHAP value of each bar, the smallest first."""
         shap, values = self.shap, self.shap.values[self.row]
         order = np.argsort(-np.abs(values), kind="stable")
-        own = order[: self.top]
+        largest = order[: self.top]
         steps = [
             (f"{short(shap.names[j], 22)} = {shap.columns[j].text(self.row)}", float(values[j]))
-            for j in own[::-1]
+            for j in largest[::-1]
         ]
-        rest = order[self.top :]
-        if len(rest):
-            steps.insert(0, (counted(len(rest), "other feature"), float(values[rest].sum())))
+        others = order[self.top :]
+        if len(others):
+            steps.insert(0, (counted(len(others), "other feature"), float(values[others].sum())))
         return steps
 
     def _figure_size(self) -> tuple[float, float]:
@@ -303,7 +308,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
         open_frame(ax)
 
     def _score(self) -> str:
-        """Say what is explained."""
+        """Return the label of the score."""
         unit = self.shap.unit
         if unit.startswith("the "):
             return f"prediction of {unit}"
@@ -315,7 +320,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
             (base, -0.85, f"base value {number(base)}"),
             (end, n_steps - 0.15, f"prediction {number(end)}"),
         ):
-            side = 1 if x < middle else -1  # towards the middle, where there is room
+            side = 1 if x < middle else -1  # towards the middle, where there is space
             self.ax_.annotate(
                 text,
                 (x, y),
@@ -329,24 +334,24 @@ class ShapWaterfallDisplay(_ShapDisplay):
 
 
 class ShapDependenceDisplay(_ShapDisplay):
-    """The SHAP values of one feature against its values, coloured by another feature's.
+    """The SHAP values of one feature against its values, coloured by another feature.
 
-    Make it with `from_values` or `from_estimator`. Categories stand side by side, their rows spread
-    out; rows in which the feature is missing are on the right, under "missing".
+    Make it with `from_values` or `from_estimator`. Categories are side by side, with their rows
+    spread out; rows with a missing value are on the right, at "missing".
 
     Parameters
     ----------
-    shap : SHAP values as they are read
-        The values.
+    shap : ShapData
+        The SHAP values.
     feature : int
-        Which feature.
+        Index of the feature.
     color : int, optional
-        The feature that dots are coloured by.
+        The feature that colours the dots.
     """
 
     _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
 
-    def __init__(self, *, shap: ReadShap, feature: int, color: int | None = None) -> None:
+    def __init__(self, *, shap: ShapData, feature: int, color: int | None = None) -> None:
         self.shap = shap
         self.feature = feature
         self.color = color
@@ -360,20 +365,20 @@ class ShapDependenceDisplay(_ShapDisplay):
         Parameters
         ----------
         shap : ShapValues
-            What `hedgerow.explain.shap_values` returns.
+            The result of `hedgerow.explain.shap_values`.
         feature : str or int
-            Which feature.
+            The feature.
         color : str or int, optional
-            The feature that dots are coloured by; none by default.
+            The feature that colours the dots; none by default.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        read = read_shap(shap, output)
-        colored = None if color is None else read.feature(color, "color")
-        return cls(shap=read, feature=read.feature(feature, "feature"), color=colored).plot(ax)
+        data = prepare_shap(shap, output)
+        colored = None if color is None else data.feature(color, "color")
+        return cls(shap=data, feature=data.feature(feature, "feature"), color=colored).plot(ax)
 
     def _draw(self) -> None:
         ax, shap = self.ax_, self.shap
@@ -397,7 +402,7 @@ class ShapDependenceDisplay(_ShapDisplay):
         self._write_values()
 
     def _colors(self, feature: int) -> Any:
-        """Return the colours of rows by another feature, and say beside the axes what they mean."""
+        """Return the colours of rows by another feature, and add their legend or colour bar."""
         column, name = self.shap.columns[feature], short(self.shap.names[feature])
         if column.codes is not None and len(column.categories) <= MOST_COLORS:
             palette = np.vstack([class_colors(len(column.categories), None), _grey()[:3]])
@@ -415,28 +420,28 @@ class ShapDependenceDisplay(_ShapDisplay):
                 fontsize=SMALL,
                 title_fontsize=SMALL,
             )
-            return palette[column.codes]  # a gap, code −1, has the last
+            return palette[column.codes]  # missing, code −1, has the last
         level = _between(column)
-        known = ~np.isnan(level)[:, np.newaxis]
-        _feature_colorbar(self.ax_, name + ("" if known.all() else " (grey: no number)"))
-        return np.where(known, ramp()(np.nan_to_num(level)), _grey())
+        is_number = ~np.isnan(level)[:, np.newaxis]
+        _feature_colorbar(self.ax_, name + ("" if is_number.all() else " (grey: not a number)"))
+        return np.where(is_number, ramp()(np.nan_to_num(level)), _grey())
 
     def _write_values(self) -> None:
-        """Write values along the x axis, once it is known how much room there is."""
+        """Set the ticks of the x axis for the available space."""
         column, axis = self.shap.columns[self.feature], self.ax_.xaxis
         measured(self.ax_)
         if column.numbers is None:
             fit_labels(axis)
         elif np.isnan(column.numbers).any():
-            known = column.numbers[~np.isnan(column.numbers)]
-            low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
-            gap = float(high + GAP * ((high - low) or 1.0))
+            present = column.numbers[~np.isnan(column.numbers)]
+            low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
+            gap = float(high + MISSING_OFFSET * ((high - low) or 1.0))
             sparse_ticks(axis, float(low), float(high), (gap, "missing"))
         else:
             sparse_ticks(axis, *self.ax_.get_xlim())
 
     def _places(self) -> Floats:
-        """Return where rows go on the x axis; categories are named there."""
+        """Return the positions of rows on the x axis, and label categories."""
         column, ax = self.shap.columns[self.feature], self.ax_
         values = self.shap.values[:, self.feature]
         spread = _spread(values)
@@ -453,34 +458,34 @@ class ShapDependenceDisplay(_ShapDisplay):
         missing = np.isnan(numbers)
         if not missing.any():
             return numbers
-        known = numbers[~missing]
-        low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+        present = numbers[~missing]
+        low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
         span = (high - low) or 1.0
-        at = high + GAP * span
+        at = high + MISSING_OFFSET * span
         ax.set_xlim(low - 0.04 * span, at + 0.08 * span)
         return np.where(missing, at + 0.06 * span * spread, numbers)
 
 
 def _between(column: FeatureValues) -> Floats:
-    """Return where numbers are between low (0) and high (1); NaN of what is no number."""
+    """Return numbers on a scale from low (0) to high (1); NaN for other values."""
     if column.numbers is None:
         assert column.codes is not None
         return np.full(len(column.codes), np.nan)
-    known = column.numbers[np.isfinite(column.numbers)]
-    if not len(known):
+    present = column.numbers[np.isfinite(column.numbers)]
+    if not len(present):
         return np.full(len(column.numbers), np.nan)
-    low, high = np.quantile(known, SPAN)
+    low, high = np.quantile(present, SPAN)
     if low == high:
-        low, high = known.min(), known.max()
+        low, high = present.min(), present.max()
     span = (high - low) or 1.0
     return np.clip((column.numbers - low) / span, 0.0, 1.0)
 
 
 def _spread(values: Floats) -> Floats:
-    """Spread rows over a part of a category's place, evenly and in an order that looks random."""
+    """Spread the rows of a category evenly, in an order that looks random."""
     order = np.argsort(values, kind="stable")
     spread = np.empty(len(values))
-    # Multiples of the golden section fill an interval evenly.
+    # Multiples of the golden ratio fill an interval evenly.
     spread[order] = np.arange(len(values)) * 0.6180339887498949 % 1.0
     return 0.6 * (spread - 0.5)
 
@@ -491,7 +496,7 @@ def _grey() -> NDArray[np.float64]:
 
 
 def _feature_colorbar(ax: Any, label: str = "feature value") -> Any:
-    """Add a colour bar from low to high beside the axes."""
+    """Add a colour bar from low to high."""
     cm = imported("matplotlib.cm", "plot()")
     inches = ax.get_window_extent().height / ax.figure.dpi
     aspect = max(20.0, inches / BAR)

@@ -1,8 +1,7 @@
-"""The display of how boosting builds one prediction: each feature's contribution after each round.
+"""The display of the SHAP values of one prediction after each boosting round.
 
-SHAP values add up over trees, so the first k rounds of a boosted model have exact contributions of
-their own. Drawn against k, they show which features the early rounds use and which the late ones
-add.
+SHAP values add up over trees, so those of the first k rounds are exact, too. Drawn against k, they
+show which features the early rounds use and which the late ones add.
 """
 
 from __future__ import annotations
@@ -35,33 +34,33 @@ from hedgerow.plot._display import (
     signed,
     wrapped,
 )
-from hedgerow.plot._shap_reading import ReadShap, check_top, explain, read_shap
+from hedgerow.plot._shap_data import ShapData, check_top, explain, prepare_shap
 
-# Numbers of rounds at which contributions are computed, at most: a line looks smooth with fewer.
+# Maximum number of points of a line, which looks smooth with fewer.
 MOST_POINTS = 60
-LABEL_ROOM = 1.35  # heights of a letter between two labels at the ends of lines
+LABEL_ROOM = 1.35  # distance of two labels at the ends of lines, relative to the letter height
 
 
 class StagedShapDisplay(Display):
-    """How the features' contributions to one prediction grow with the boosting rounds.
+    """The contributions of features to one prediction, by number of boosting rounds.
 
     Make it with `from_estimator`. The black line is the sum of all contributions: the raw score of
-    the first k rounds less their base value.
+    the first k rounds minus their base value.
 
     Parameters
     ----------
     rounds : array of shape (n_points,)
         Numbers of rounds.
     contributions : array of shape (n_points, n_features)
-        SHAP values of the row after this number of rounds.
+        SHAP values of the row after each number of rounds.
     labels : sequence of str
         The features' names and the row's values.
     base, score : float
-        Base value and raw score of the whole model.
+        Base value and raw score of the full model.
     unit : str
-        What a score is, such as "log-odds".
+        Unit of the score, such as "log-odds".
     top : int
-        How many features have a line of their own.
+        Number of features with a line of their own.
     """
 
     _size: ClassVar[tuple[float, float]] = (7.2, 4.4)
@@ -105,13 +104,13 @@ class StagedShapDisplay(Display):
         X : table
             Rows, as `predict` takes them.
         row : int, default=0
-            Which of the rows.
+            Index of the row.
         output : int or class, optional
-            Which output, if there are several.
+            The output to draw, if there are several.
         top : int, default=6
-            How many features have a line of their own.
+            Number of features with a line of their own.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -122,34 +121,33 @@ class StagedShapDisplay(Display):
         if not isinstance(model, GradientBoosting):
             raise ParameterError(
                 f"model is a {type(model).__name__}, but must be a gradient boosting estimator: "
-                "only boosting adds up round by round."
+                "other models are not fitted round by round."
             )
         check_is_fitted(model)
         one = _one_row(X, row)
         rounds = np.unique(np.linspace(1, model.n_iter_, MOST_POINTS).round().astype(np.int64))
-        read = [read_shap(explain(model[: int(k)], one), output) for k in rounds]
-        whole = read[-1]
-        values = np.stack([stage.values[0] for stage in read])
+        stages = [prepare_shap(explain(model[: int(k)], one), output) for k in rounds]
+        final = stages[-1]
+        values = np.stack([stage.values[0] for stage in stages])
         return cls(
             rounds=np.concatenate([[0], rounds]),
             contributions=np.concatenate([np.zeros_like(values[:1]), values]),
-            labels=[_label(whole, j) for j in range(len(whole.names))],
-            base=float(whole.base[0]),
-            score=float(whole.base[0] + whole.values[0].sum()),
-            unit=whole.unit,
+            labels=[_label(final, j) for j in range(len(final.names))],
+            base=float(final.base[0]),
+            score=float(final.base[0] + final.values[0].sum()),
+            unit=final.unit,
             top=top,
         ).plot(ax)
 
     @property
     def lines(self) -> list[tuple[str, Floats]]:
-        """Each line's label and values, the largest contribution of the whole model first."""
+        """Each line's label and values, the largest final contribution first."""
         order = np.argsort(-np.abs(self.contributions[-1]), kind="stable")
-        own, rest = order[: self.top], order[self.top :]
-        lines = [(self.labels[j], self.contributions[:, j]) for j in own]
-        if len(rest):
-            lines.append(
-                (counted(len(rest), "other feature"), self.contributions[:, rest].sum(axis=1))
-            )
+        largest, others = order[: self.top], order[self.top :]
+        lines = [(self.labels[j], self.contributions[:, j]) for j in largest]
+        if len(others):
+            total = self.contributions[:, others].sum(axis=1)
+            lines.append((counted(len(others), "other feature"), total))
         return lines
 
     def _draw(self) -> None:
@@ -167,7 +165,7 @@ class StagedShapDisplay(Display):
         ax.set_xlabel("boosting rounds")
         ax.set_ylabel(wrapped(f"contribution ({self.unit})", LABEL))
         ax.set_title(
-            f"How {counted(int(self.rounds[-1]), 'round')} built a prediction: base value "
+            f"SHAP values by round, {counted(int(self.rounds[-1]), 'round')}: base value "
             f"{number(self.base)}, score {number(self.score)}",
             loc="left",
             fontsize="medium",
@@ -176,7 +174,7 @@ class StagedShapDisplay(Display):
         self._write_ends(ends)
 
     def _write_ends(self, ends: list[tuple[float, str, str]]) -> None:
-        """Write the labels beside the ends of their lines, apart from each other."""
+        """Write the labels beside the ends of their lines, without overlap."""
         ax = self.ax_
         ends = sorted(ends)
         low, high = ax.get_ylim()
@@ -200,9 +198,9 @@ class StagedShapDisplay(Display):
 
 
 def spread(places: Sequence[float], apart: float) -> list[float]:
-    """Move increasing numbers as little as they need to be `apart`, in the sense of least squares.
+    """Move increasing numbers to a minimum distance with the least squared change.
 
-    That is isotonic regression of the numbers less i times the distance: neighbours that are too
+    This is isotonic regression of the numbers minus i times the distance: neighbours that are too
     close form a block around their common mean.
     """
     blocks: list[tuple[float, int]] = []  # mean and size
@@ -212,16 +210,16 @@ def spread(places: Sequence[float], apart: float) -> list[float]:
             before, n = blocks.pop()
             mean, size = (mean * size + before * n) / (size + n), size + n
         blocks.append((mean, size))
-    means = [mean for mean, size in blocks for _ in range(size)]
-    return [mean + i * apart for i, mean in enumerate(means)]
+    fitted = [mean for mean, size in blocks for _ in range(size)]
+    return [mean + i * apart for i, mean in enumerate(fitted)]
 
 
 def _one_row(X: Any, row: int) -> Any:
-    X = [X] if type(X) is dict else sound_rows(X)  # before a row is taken of it
+    X = [X] if type(X) is dict else sound_rows(X)  # before a row is selected
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     Parameter("row", 0, Number(0, n_rows - 1, integer=True), "").check(row)
     return take_rows(X, np.array([row]))
 
 
-def _label(shap: ReadShap, feature: int) -> str:
+def _label(shap: ShapData, feature: int) -> str:
     return f"{short(shap.names[feature], 22)} = {shap.columns[feature].text(0)}"

@@ -1,4 +1,4 @@
-"""The colours of a plane and the lines in it, given what is decided at the points of a grid."""
+"""Colours and contour lines of a plane, from the predictions at the points of a grid."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hedgerow.plot._colors import COLORMAP, INK, tint
 
 Grid = tuple[Floats, Floats]
 
-# How much of a class's colour its region has, and what is left of that where nothing is sure.
+# Strength of a class's colour in its region, and its fraction where the class is uncertain.
 REGION, UNSURE = 0.42, 0.4
-# About the number of lines of equal prediction.
+# Approximate number of contour lines.
 N_LINES = 8
-# Pieces of a line, beyond which numbers on all of them would cover what they are about.
+# Pieces per contour line, above which labels would cover the lines.
 MOST_PIECES = 2
-# What the colours of numbers have of full strength, so that points stand out.
+# Strength of the colours of numbers, weak enough for points to stand out.
 NUMBERS = 0.6
 
 
@@ -28,7 +28,7 @@ def two_sides(
 ) -> Any:
     """Colour the sides of a level by the first and second of two colours.
 
-    Between the level and the farthest step away from it, they are paler from step to step.
+    Colours are paler near the level, and stronger from step to step away from it.
     """
     strengths = REGION * np.linspace(UNSURE, 1.0, len(steps) + 1) if steps else np.array([REGION])
     # Levels must increase, and the last must be beyond all responses.
@@ -42,47 +42,47 @@ def two_sides(
 def regions(
     ax: Any, grid: Grid, prediction: NDArray[Any], sure: Floats | None, colors: Floats
 ) -> Any:
-    """Colour each point of a grid by its class, paler where `sure` is nearer to 0 than to 1."""
+    """Colour each point of a grid by its class, paler where `sure` is closer to 0."""
     strength = np.ones(prediction.shape) if sure is None else UNSURE + (1.0 - UNSURE) * sure
     image = tint(colors[prediction], REGION * strength[..., np.newaxis])
     return ax.pcolormesh(*grid, image, shading="nearest", rasterized=True, zorder=0)
 
 
 def borders(ax: Any, grid: Grid, prediction: NDArray[Any]) -> list[Any]:
-    """Draw the lines between the regions of classes, around all classes but one."""
+    """Draw the boundaries between the regions of classes, around all classes but one."""
     present = np.unique(prediction)
     around = [np.where(prediction == place, 1.0, 0.0) for place in present[1:]]
     return [lines(ax, grid, indicator, [0.5], "solid", 1.3) for indicator in around]
 
 
 def numbers(ax: Any, grid: Grid, response: Floats) -> tuple[Any, Any, list[Any]]:
-    """Colour numbers, draw lines of equal ones, and write the numbers onto those.
+    """Colour numbers, and draw contour lines with labels.
 
-    Where all are equal there are neither lines nor numbers; where lines are in many pieces, as
-    those of trees, there are no numbers.
+    There are no lines if all numbers are equal, and no labels if lines are in many pieces, as
+    those of trees.
     """
     from matplotlib.ticker import MaxNLocator
 
     low, high = float(response.min()), float(response.max())
     levels = MaxNLocator(N_LINES).tick_values(low, high)
     surface = ax.contourf(*grid, response, levels=levels, cmap=COLORMAP, alpha=NUMBERS, zorder=0)
-    drawn = lines(ax, grid, response, levels, "solid", 0.8)
-    if drawn is None or _n_pieces(drawn) > MOST_PIECES * len(levels):
-        return surface, drawn, []
-    return surface, drawn, list(ax.clabel(drawn, fontsize="small"))
+    contours = lines(ax, grid, response, levels, "solid", 0.8)
+    if contours is None or _n_pieces(contours) > MOST_PIECES * len(levels):
+        return surface, contours, []
+    return surface, contours, list(ax.clabel(contours, fontsize="small"))
 
 
-def _n_pieces(drawn: Any) -> int:
-    """Return of how many lines the lines of all levels are made."""
-    codes = [path.codes for path in drawn.get_paths() if path.codes is not None]
-    return sum(int((code == 1).sum()) for code in codes)  # 1 is where a pen is set down
+def _n_pieces(contours: Any) -> int:
+    """Return the number of connected pieces of all contour lines."""
+    codes = [path.codes for path in contours.get_paths() if path.codes is not None]
+    return sum(int((code == 1).sum()) for code in codes)  # 1 is MOVETO
 
 
 def lines(
     ax: Any, grid: Grid, values: Floats, levels: Sequence[float], style: str, width: float
 ) -> Any:
-    """Draw lines where values have one of the levels; None if they have it nowhere."""
-    # matplotlib warns of levels that are nowhere.
+    """Draw contour lines at the levels; None if the values do not cross any."""
+    # matplotlib warns about levels that do not occur.
     present = [level for level in levels if values.min() < level < values.max()]
     if not present:
         return None

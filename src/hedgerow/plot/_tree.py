@@ -1,4 +1,4 @@
-"""The display of one tree, for a person to read."""
+"""The display of one tree."""
 
 from __future__ import annotations
 
@@ -12,47 +12,51 @@ from hedgerow._result import imported
 from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, INK, PALE_INK, class_colors, tint
 from hedgerow.plot._display import Display, counted, measured, number, require_axes, shorts
-from hedgerow.plot._tidy_tree import centres
-from hedgerow.plot._tree_contents import DrawnNode, drawn_nodes, read_targets
-from hedgerow.plot._tree_reading import read_tree
+from hedgerow.plot._tree_contents import (
+    PictureNode,
+    count_targets,
+    picture_nodes,
+    tidy_positions,
+)
+from hedgerow.plot._tree_description import describe_tree
 
-# All lengths are in points, of 1/72 inch, and are scaled together if the axes are smaller.
+# All lengths are in points (1/72 inch), and scaled together if the axes are smaller.
 FONT, SMALL_FONT = 9.0, 7.5
 LINE, SMALL_LINE = 13.0, 11.0  # heights of a line of text
 PADDING, GAP, BELOW = 6.0, 10.0, 30.0  # within a box, between boxes, between levels
 CHART, CHART_WIDTH = 20.0, 66.0
-THINNEST, THICKEST = 0.7, 8.0  # lines of no cover, and of the root's
+THINNEST, THICKEST = 0.7, 8.0  # lines of no cover, and of the cover of the root
 PALEST, STRONGEST = 0.06, 0.42  # tints of leaves
-# Text may come out wider than its outlines say.
+# Rendered text may be wider than its outlines.
 SAFETY = 1.06
 _DEPTH = Parameter("max_depth", None, any_of(Number(1, integer=True), NOTHING), "")
 
 
 class TreeDisplay(Display):
-    """One tree of a model: tests, gains and rows, and what its leaves say.
+    """One tree of a model: splits with their gains and rows, and the values of leaves.
 
-    Make it with `from_estimator`. Where a test is true, rows go left. Lines are as wide as the part
-    of the cover that goes along them.
+    Make it with `from_estimator`. Rows go left if the condition of a split is true. The width of
+    lines is proportional to the cover of the node below.
 
     Parameters
     ----------
-    nodes : sequence of DrawnNode
-        What is written at each node, parents before children.
+    nodes : sequence of PictureNode
+        The nodes with their text, parents before children.
     title : str
-        Which tree it is.
+        Title of the tree.
     meaning : str
-        What the value of a leaf is.
+        Meaning of the value of a leaf.
     class_names : list of str, optional
         Names of the classes, if the bars of leaves are classes.
     edges : array of shape (n_bars + 1,), optional
         Edges of the bins, if the bars of leaves are a histogram of numbers.
     centre : float, optional
-        The value of a leaf that is neither high nor low; None if values have no order.
+        The neutral value of a leaf, neither high nor low; None if values have no order.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     boxes_ : list of matplotlib FancyBboxPatch
         The box of each node.
 
@@ -70,7 +74,7 @@ class TreeDisplay(Display):
     def __init__(
         self,
         *,
-        nodes: Sequence[DrawnNode],
+        nodes: Sequence[PictureNode],
         title: str,
         meaning: str,
         class_names: Sequence[str] | None = None,
@@ -102,15 +106,14 @@ class TreeDisplay(Display):
         model : fitted estimator
             A decision tree, a boosted model, AdaBoost, a forest or a bag of trees.
         tree : int, default=0
-            Which of its trees; −1 is the last.
+            Index of the tree; −1 is the last.
         X, y : rows and their target, optional
-            Leaves show which classes or numbers the rows in them have. Without, leaves of
+            Leaves show the distribution of the targets of these rows. By default, leaves of
             classification trees show the classes of the training rows.
         max_depth : int, optional
-            Splits from the root to the deepest node that is drawn. By default as many as can be
-            read: at most 16 leaves and stubs.
+            Maximum depth to draw. By default, the depth with at most 16 leaves and stubs.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, large enough for all text, by default.
+            Axes to draw on; by default those of a new figure that fits all text.
 
         Returns
         -------
@@ -118,17 +121,19 @@ class TreeDisplay(Display):
         """
         require_axes(ax)
         _DEPTH.check(max_depth)
-        read = read_tree(model, tree)
-        targets = read_targets(model, read, X, y)
+        description = describe_tree(model, tree)
+        targets = count_targets(model, description, X, y)
         is_classes = targets is not None and targets.edges is None
-        has_order = read.shares is None and read.tree.value.shape[1] == 1
+        has_order = description.shares is None and description.tree.value.shape[1] == 1
         display = cls(
-            nodes=drawn_nodes(read, targets, max_depth),
-            title=read.title,
-            meaning=read.meaning,
+            nodes=picture_nodes(description, targets, max_depth),
+            title=description.title,
+            meaning=description.meaning,
             class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
             edges=None if targets is None else targets.edges,
-            centre=(0.0 if read.adds else float(read.tree.value[0, 0])) if has_order else None,
+            centre=(0.0 if description.adds else float(description.tree.value[0, 0]))
+            if has_order
+            else None,
         )
         return display.plot(ax)
 
@@ -138,7 +143,7 @@ class TreeDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure, large enough for all text, by default.
+            Axes to draw on; by default those of a new figure that fits all text.
 
         Returns
         -------
@@ -188,15 +193,15 @@ class TreeDisplay(Display):
         )
 
     def _label_sides(self) -> None:
-        """Write at the root which side is which; all other nodes do the same."""
+        """Label the two sides of the root; other nodes are alike."""
         if self.nodes[0].children is None:
             return
         layout = self._layout
-        # Between the two lines, which are farther apart than this at any width of the boxes.
+        # Between the two lines, which are farther apart than this for any width of the boxes.
         y = layout.y[0] - layout.heights[0] / 2.0 - 0.68 * BELOW
         for text, away in (("yes", -15.0), ("no", 15.0)):
-            word = self._write(layout.x[0] + away, y, text, SMALL_FONT, PALE_INK, "center")
-            word.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+            label = self._write(layout.x[0] + away, y, text, SMALL_FONT, PALE_INK, "center")
+            label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
 
     def _draw_node(self, place: int) -> Any:
         patches = imported("matplotlib.patches", "plot()")
@@ -251,7 +256,7 @@ class TreeDisplay(Display):
         )
 
     def _draw_legend(self) -> None:
-        """Write the classes beside their colours, in one line below the tree."""
+        """Draw a legend of the classes, in one line below the tree."""
         if self.class_names is None:
             return
         layout = self._layout
@@ -264,7 +269,7 @@ class TreeDisplay(Display):
             self._write(x + 12.0, y, name, SMALL_FONT, INK, "bottom", "left")
             x += width
 
-    def _tint(self, node: DrawnNode) -> Any:
+    def _tint(self, node: PictureNode) -> Any:
         colors = imported("matplotlib.colors", "plot()")
         if node.kind != "leaf":
             return "white" if node.kind == "split" else "#f4f4f4"
@@ -277,14 +282,14 @@ class TreeDisplay(Display):
             return "#f4f4f4"
         away = float(node.value[0]) - self.centre
         farthest = max(abs(float(n.value[0]) - self.centre) for n in self.nodes if n.kind == "leaf")
-        part = abs(away) / farthest if farthest > 0.0 else 0.0
+        fraction = abs(away) / farthest if farthest > 0.0 else 0.0
         rgb = np.array(colors.to_rgb(COLORS[1] if away > 0.0 else COLORS[0]))
-        return tint(rgb, PALEST + (STRONGEST - PALEST) * part)
+        return tint(rgb, PALEST + (STRONGEST - PALEST) * fraction)
 
     def _write(
         self, x: float, y: float, text: str, size: float, color: str, va: str, ha: str = "center"
     ) -> Any:
-        # The shorter of two lines of height must not push the letters off the middle.
+        # Centre by the baseline, so that letters without descenders are not shifted.
         if va == "center":
             va = "center_baseline"
         style = {"fontsize": size * self._scale, "color": color, "va": va, "ha": ha}
@@ -292,17 +297,17 @@ class TreeDisplay(Display):
 
 
 class _Layout:
-    """Sizes and places of everything, in points; y grows upwards."""
+    """Sizes and positions of all parts, in points; y increases upwards."""
 
     def __init__(self, display: TreeDisplay) -> None:
         nodes = display.nodes
         self.widths = [_width_of(node) for node in nodes]
         self.heights = [_height_of(node) for node in nodes]
         children = [node.children for node in nodes]
-        x = centres(children, self.widths, GAP)
+        x = tidy_positions(children, self.widths, GAP)
         self._legend(display)
         self.caption = _caption(display)
-        # The longest line of title, caption and legend must fit in as well.
+        # The longest line of title, caption and legend must fit as well.
         lines = [_text_width(display.title, FONT + 1.0)]
         lines += [_text_width(line, SMALL_FONT) for line in self.caption]
         tree_width = float(max(x + np.array(self.widths) / 2.0))
@@ -313,8 +318,8 @@ class _Layout:
         below += LINE + PADDING if self.legend_names else 0.0
         self._levels(nodes, below + GAP)
 
-    def _levels(self, nodes: Sequence[DrawnNode], bottom: float) -> None:
-        """Put the nodes of a level side by side, their tops in one line."""
+    def _levels(self, nodes: Sequence[PictureNode], bottom: float) -> None:
+        """Place the nodes of each level, with their tops aligned."""
         depth = max(node.depth for node in nodes)
         tallest = [
             max(h for h, node in zip(self.heights, nodes, strict=True) if node.depth == level)
@@ -334,13 +339,13 @@ class _Layout:
         self.legend_widths = [_text_width(name, SMALL_FONT) + 24.0 for name in self.legend_names]
 
 
-def _width_of(node: DrawnNode) -> float:
-    first, *rest = node.lines
-    lines = [_text_width(first, FONT), *(_text_width(line, SMALL_FONT) for line in rest)]
+def _width_of(node: PictureNode) -> float:
+    first, *others = node.lines
+    lines = [_text_width(first, FONT), *(_text_width(line, SMALL_FONT) for line in others)]
     return max([*lines, CHART_WIDTH if node.bars is not None else 0.0]) + 2.0 * PADDING
 
 
-def _height_of(node: DrawnNode) -> float:
+def _height_of(node: PictureNode) -> float:
     chart = CHART + PADDING if node.bars is not None else 0.0
     return LINE + SMALL_LINE * (len(node.lines) - 1) + chart + 2.0 * PADDING
 
@@ -356,15 +361,15 @@ def _text_width(text: str, size: float) -> float:
 
 
 def _caption(display: TreeDisplay) -> list[str]:
-    """Say how to read the picture."""
-    first = "Rows go left where the test is true; missing values go right unless it names them."
+    """Return the explanation below the tree."""
+    first = "Rows go left if the condition is true; missing values go right unless it names them."
     colors = " (orange: above, blue: below " + number(display.centre or 0.0) + ")"
     second = f"Leaves: {display.meaning}{'' if display.centre is None else colors}."
     if display.edges is not None:
         low, high = number(float(display.edges[0])), number(float(display.edges[-1]))
-        second += f" Bars: targets of the rows, {low} to {high}."
+        second += f" Bars: histogram of the targets, {low} to {high}."
     elif display.class_names is not None:
-        second += " Bars: classes of the rows."
+        second += " Bars: rows of each class."
     n_hidden = sum(node.kind == "stub" for node in display.nodes)
     if n_hidden:
         second += f" {counted(n_hidden, 'subtree')} not drawn."
@@ -372,7 +377,7 @@ def _caption(display: TreeDisplay) -> list[str]:
 
 
 def _points_per_unit(ax: Any, layout: _Layout) -> float:
-    """Return what a unit of the layout is on paper, in points."""
+    """Return the size of a unit of the layout in the figure, in points."""
     box = measured(ax)
     pixels = min(box.width / layout.width, box.height / layout.height)
     return float(pixels * 72.0 / ax.figure.dpi)

@@ -1,6 +1,6 @@
-"""Scores of rows of two classes, read from an estimator or from arrays, for curves over thresholds.
+"""Scores of rows of two classes, for curves over thresholds, and the operating point.
 
-The threshold of a decision has a price: so much for each false alarm, so much for each miss.
+The expected cost of a threshold follows from the costs of a false positive and a false negative.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _THRESHOLD = Parameter("threshold", None, any_of(Number(), NOTHING), "")
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Rows: whether each is positive, its score and its weight; and what positive is called."""
+    """Rows with their class, score and weight, and the name of the positive class."""
 
     is_positive: NDArray[np.bool_]
     score: Floats
@@ -48,19 +48,18 @@ class Scored:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """What deciding by one threshold comes to: rows whose score reaches it are called positive.
+    """The result of one threshold: rows whose score reaches it are predicted positive.
 
     Attributes
     ----------
     threshold : float
-        The threshold; infinite if no row is called positive.
+        The threshold; infinite if no row is predicted positive.
     fpr, tpr : float
-        The part of the negative rows that is called positive, and that of the positive rows, which
-        is also the recall.
+        False and true positive rate; the latter is also the recall.
     precision : float
-        The part of the rows called positive that is; 1 if there are none.
+        The precision; 1 if no row is predicted positive.
     cost : float or None
-        Expected cost per row, if costs were given.
+        Expected cost per row, if there are costs.
     """
 
     threshold: float
@@ -70,7 +69,7 @@ class OperatingPoint:
     cost: float | None
 
     def text(self) -> str:
-        """Return the threshold and what it costs, in words."""
+        """Return the threshold and its cost as text."""
         at = "none positive" if np.isinf(self.threshold) else f"threshold {number(self.threshold)}"
         return at if self.cost is None else f"{at}, cost {number(self.cost)} per row"
 
@@ -78,14 +77,14 @@ class OperatingPoint:
 def scores_of_estimator(
     estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any
 ) -> Scored:
-    """Ask a classifier of two classes for probabilities, or else for its decision function."""
+    """Return the probabilities of a binary classifier, or else its decision function."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ParameterError(f"estimator={estimator!r} is not allowed; it must be {_ACCEPTED}.")
     check_is_fitted(estimator)
     classes: Any = getattr(estimator, "classes_", None)
     if not is_classifier(estimator) or isinstance(classes, list) or len(classes) != 2:
         raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
-    positive = _positive_place(classes, pos_label)
+    positive = _positive_index(classes, pos_label)
     X = sound(X)
     is_probability = hasattr(estimator, "predict_proba")
     if hasattr(estimator, "predict_proba"):
@@ -111,11 +110,11 @@ def scores_of_arrays(
     score = read_regression_target(y_score, estimator_name="y_score")
     classes, truth = read_classification_target(y_true, len(score), estimator_name="a curve")
     if len(classes) != 2:
-        raise DataError(f"y_true holds {len(classes)} classes, but there must be two.")
+        raise DataError(f"y_true has {len(classes)} classes, but there must be two.")
     within = bool(score.min() >= 0.0 and score.max() <= 1.0)
     if probabilities and not within:
-        raise DataError("y_prob holds numbers outside of [0, 1], which are no probabilities.")
-    positive = _positive_place(classes, pos_label)
+        raise DataError("y_prob has numbers outside of [0, 1], which are not probabilities.")
+    positive = _positive_index(classes, pos_label)
     weight = _weights(sample_weight, len(score))
     return _both(Scored(truth == positive, score, weight, str(classes[positive]), within))
 
@@ -124,10 +123,10 @@ _ACCEPTED = "a fitted classifier of two classes"
 
 
 def _both(scored: Scored) -> Scored:
-    """Raise unless there is weight on rows of either class."""
+    """Raise unless both classes have rows with positive weight."""
     for flag, what in ((True, "positive"), (False, "negative")):
         if not scored.weight[scored.is_positive == flag].sum() > 0.0:
-            raise DataError(f"y holds no {what} row; a curve needs both (pos_label).")
+            raise DataError(f"y has no {what} row; a curve needs both classes (pos_label).")
     return scored
 
 
@@ -136,22 +135,22 @@ def _weights(sample_weight: Any, n_rows: int) -> Floats:
     return np.ones(n_rows) if weight is None else weight
 
 
-def _positive_place(classes: Any, pos_label: Any) -> int:
-    known = np.asarray(classes).tolist()
+def _positive_index(classes: Any, pos_label: Any) -> int:
+    labels = np.asarray(classes).tolist()
     if pos_label is None:
         return 1
-    if pos_label not in known:
-        raise ParameterError(f"pos_label={pos_label!r} is not allowed; it must be one of {known}.")
-    return known.index(pos_label)
+    if pos_label not in labels:
+        raise ParameterError(f"pos_label={pos_label!r} is not allowed; it must be one of {labels}.")
+    return labels.index(pos_label)
 
 
 def count(scored: Scored) -> ThresholdCounts:
-    """Count what is called positive at each distinct score."""
+    """Count the rows predicted positive at each distinct score."""
     return ThresholdCounts.of(scored.is_positive, scored.score, scored.weight)
 
 
 def _point(counts: ThresholdCounts, place: int, cost: Floats | None) -> OperatingPoint:
-    """Return what deciding by one of the thresholds comes to."""
+    """Return the result of one of the thresholds."""
     return OperatingPoint(
         threshold=float(counts.thresholds[place]),
         fpr=float(counts.fpr[place]),
@@ -163,7 +162,7 @@ def _point(counts: ThresholdCounts, place: int, cost: Floats | None) -> Operatin
 
 @dataclass(frozen=True)
 class Operation:
-    """The point to operate at, if there is a reason for one, and what it is compared with."""
+    """The operating point, if there is one, and that of `predict` for comparison."""
 
     chosen: OperatingPoint | None = None
     other: OperatingPoint | None = None
@@ -175,30 +174,30 @@ def operation(
     threshold: float | None,
     cost_false_positive: float | None,
     cost_false_negative: float | None,
-    usual: float,
+    default_threshold: float,
 ) -> Operation:
-    """Find the cheapest threshold, or take the one that is given.
+    """Return the operating point of a threshold, or that of least cost.
 
-    `usual` is the threshold that `predict` has, to compare the cheapest with.
+    `default_threshold` is that of `predict`, to compare the least cost with.
     """
     costs = cost_false_positive, cost_false_negative
     for parameter, value in zip(_COSTS, costs, strict=True):
         parameter.check(value)
     _THRESHOLD.check(threshold)
     if (cost_false_positive is None) != (cost_false_negative is None):
-        raise ParameterError("give both cost_false_positive and cost_false_negative, or neither.")
-    priced = None
+        raise ParameterError("pass both cost_false_positive and cost_false_negative, or neither.")
+    cost = None
     if cost_false_positive is not None and cost_false_negative is not None:
-        priced = counts.cost(cost_false_positive, cost_false_negative)
+        cost = counts.cost(cost_false_positive, cost_false_negative)
     if threshold is not None:
-        return Operation(_point(counts, _place(counts, threshold), priced), None, "given")
-    if priced is None:
+        return Operation(_point(counts, _place(counts, threshold), cost), None, "chosen")
+    if cost is None:
         return Operation()
-    other = _point(counts, _place(counts, usual), priced)
-    other = OperatingPoint(usual, other.fpr, other.tpr, other.precision, other.cost)
-    return Operation(_point(counts, int(priced.argmin()), priced), other, "cheapest")
+    other = _point(counts, _place(counts, default_threshold), cost)
+    other = OperatingPoint(default_threshold, other.fpr, other.tpr, other.precision, other.cost)
+    return Operation(_point(counts, int(cost.argmin()), cost), other, "least cost")
 
 
 def _place(counts: ThresholdCounts, threshold: float) -> int:
-    """Return the place of the last threshold that is not below the one wanted."""
+    """Return the index of the last threshold that is not below this one."""
     return int(np.count_nonzero(counts.thresholds >= threshold)) - 1

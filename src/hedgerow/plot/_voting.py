@@ -1,6 +1,6 @@
-"""The displays of votes: margins with AdaBoost's bound, and a forest's strength and correlation.
+"""The displays of voting ensembles: margins, AdaBoost's bound, strength and correlation.
 
-What they show is computed and drawn by `hedgerow.theory`; here it has the form of displays.
+`hedgerow.theory` computes and draws them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from hedgerow.theory._strength import ForestBound, forest_bound
 
 
 class MarginDisplay(Display):
-    """How sure a vote is of rows, as members are added; of AdaBoost, the bound on its error too.
+    """The margins of rows as members are added, and for AdaBoost the bound on its training error.
 
     Make it with `from_estimator`.
 
     Parameters
     ----------
     margins : Margins
-        What `hedgerow.theory.margins` returns.
+        The result of `hedgerow.theory.margins`.
     bound : AdaBoostBound, optional
-        What `hedgerow.theory.adaboost_bound` returns, to be drawn beside.
+        The result of `hedgerow.theory.adaboost_bound`, for a second panel.
 
     Attributes
     ----------
     ax_, bound_ax_, figure_ : matplotlib Axes, Axes or None, and Figure
-        Where it was drawn.
+        The axes and the figure of the last drawing.
     """
 
     def __init__(self, *, margins: Margins, bound: AdaBoostBound | None = None) -> None:
@@ -46,14 +46,14 @@ class MarginDisplay(Display):
         Parameters
         ----------
         model : fitted classifier
-            A random forest, extra trees, bagging or discrete AdaBoost; Hedgerow's or
-            scikit-learn's.
+            A random forest, extra trees, bagging or discrete AdaBoost, of Hedgerow or
+            scikit-learn.
         X, y : rows and their classes
-            The training rows, if the bound of AdaBoost is to be about the error beside it.
+            For AdaBoost, the training set: its bound is about the training error.
         rounds : sequence of int, optional
-            After how many members to measure.
+            Numbers of members for which margins are drawn.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class MarginDisplay(Display):
         if hasattr(model, "estimator_weights_"):
             try:
                 bound = adaboost_bound(model, X, y)
-            except ParameterError:  # there are ways to boost that have margins, but no bound
+            except ParameterError:  # some kinds of boosting have margins, but no bound
                 bound = None
         return cls(margins=measured, bound=bound).plot(ax)
 
@@ -81,14 +81,14 @@ class MarginDisplay(Display):
 
 
 class StrengthCorrelationDisplay(Display):
-    """A forest's strength, the correlation of its trees and the bound made of the two.
+    """A forest's strength, the correlation of its trees, and the error bound of both.
 
     Make it with `from_estimator`.
 
     Parameters
     ----------
     bound : ForestBound
-        What `hedgerow.theory.forest_bound` returns.
+        The result of `hedgerow.theory.forest_bound`.
     """
 
     def __init__(self, *, bound: ForestBound) -> None:
@@ -103,13 +103,13 @@ class StrengthCorrelationDisplay(Display):
         Parameters
         ----------
         model : fitted classifier
-            A random forest, extra trees or bagging; Hedgerow's or scikit-learn's.
+            A random forest, extra trees or bagging, of Hedgerow or scikit-learn.
         X, y : the training rows and their classes
             In the order of fit.
         out_of_bag : bool, default=True
-            False lets every tree vote on every row: for rows that were not trained on.
+            False lets every tree vote on every row, for rows that were not trained on.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Returns
         -------

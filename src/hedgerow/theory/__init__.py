@@ -1,7 +1,7 @@
-"""The lectures' theorems as functions of fitted models: bounds, margins, bias and variance.
+"""Theory of ensembles as functions of fitted models: bounds, margins, bias and variance.
 
-Each function returns a small object with named fields, which prints itself as a table, draws itself
-with ``.plot()`` and becomes a data frame with ``.to_frame()``.
+Each function returns a result with named fields, which is printed as a table, drawn with
+``.plot()`` and converted to a data frame with ``.to_frame()``.
 """
 
 from hedgerow.theory._bias_and_variance import bias_variance

@@ -1,4 +1,4 @@
-"""AdaBoost's training error and the product that bounds it, round by round."""
+"""AdaBoost's training error and its bound, round by round."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.theory._voters import class_numbers, require_discrete, require_fitted
 
-ACCEPTED = "a discrete AdaBoost classifier, Hedgerow's or scikit-learn's"
+ACCEPTED = "a discrete AdaBoost classifier of Hedgerow or scikit-learn"
 
 
 def adaboost_bound(
     model: Any, X: Any = None, y: Any = None, sample_weight: Any = None
 ) -> AdaBoostBound:
-    """Return AdaBoost's bound on its training error after each round, beside the error itself.
+    """Return AdaBoost's bound on its training error after each round, with the error itself.
 
-    With err_m the weighted error of round m and α_m = log((1 − err_m) / err_m), rows that member m
-    gets wrong have their weight multiplied by e^α_m. The sum of the weights, 1 at first, becomes
-    z_m = 2 (1 − err_m) z_{m−1}, and the training error of the vote is at most
+    With err_m the weighted error of round m and α_m = log((1 − err_m) / err_m), the weights of rows
+    that member m misclassifies are multiplied by e^α_m. The sum of the weights, initially 1,
+    becomes z_m = 2 (1 − err_m) z_{m−1}, and the training error of the vote is at most
     Π 2 √(err_m (1 − err_m)).
 
-    Where α_m is another number (learning_rate, or SAMME's log(K − 1) for K classes), the same
-    proof gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound
+    If α_m has another value (learning_rate, or SAMME's log(K − 1) for K classes), the same proof
+    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound
     Π ((1 − err_m) e^(−α_m/2) + err_m e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the
-    α_m above. These are what is returned. For more than two classes the bound falls only while
-    err_m < 1/K, because it counts all votes against a row's class as if they were for one rival.
+    α_m above. The latter are returned. For more than two classes the bound only decreases while
+    err_m < 1/K, because it counts all votes against a row's class as votes for one rival.
 
     Parameters
     ----------
     model : fitted AdaBoostClassifier
-        Hedgerow's (algorithm 'SAMME') or scikit-learn's.
-    X, y : training rows, optional
-        Without them the training error is left out.
+        Of Hedgerow (algorithm 'SAMME') or scikit-learn.
+    X, y : training set, optional
+        For the training error.
     sample_weight : array of shape (n_rows,), optional
-        The weights given to fit, if any: the error that is bounded is weighted by them.
+        The weights passed to fit, if any: the bound is about the error with these weights.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def adaboost_bound(
     """
     _require_adaboost(model)
     if (X is None) != (y is None):
-        raise ParameterError("adaboost_bound needs both X and y, or neither.")
-    # scikit-learn leaves room for rounds that it did not come to.
+        raise ParameterError("pass both X and y, or neither.")
+    # scikit-learn has entries for rounds after early termination.
     n_rounds = len(getattr(model, "estimators_", model.estimator_errors_))
     errors = np.asarray(model.estimator_errors_, np.float64)[:n_rounds]
     weights = np.asarray(model.estimator_weights_, np.float64)[:n_rounds]
@@ -71,22 +71,22 @@ def adaboost_bound(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdaBoostBound(Result):
-    """What AdaBoost's theorem says of each round.
+    """AdaBoost's training error and its bound after each round.
 
     Attributes
     ----------
     rounds : array of shape (n_rounds,)
         1, 2, …
     errors : array of shape (n_rounds,)
-        err_m, the weighted error of the round's member.
+        err_m, the weighted error of the member.
     weights : array of shape (n_rounds,)
-        α_m, what its vote counts.
+        α_m, the weight of its vote.
     weight_sums : array of shape (n_rounds,)
-        z_m, the sum of the rows' weights after the round, were they not made to sum to 1 again.
+        z_m, the sum of the row weights after the round, without normalisation.
     bound : array of shape (n_rounds,)
         The bound on the training error after the round.
     training_error : array of shape (n_rounds,) or None
-        The training error after the round; None if no rows were given.
+        The training error after the round; None without X and y.
     """
 
     rounds: NDArray[np.int64]
@@ -98,7 +98,7 @@ class AdaBoostBound(Result):
 
     @property
     def edges(self) -> Floats:
-        """γ_m = ½ − err_m: how much better than a coin each member is."""
+        """γ_m = ½ − err_m: how much better than chance each member is."""
         return 0.5 - self.errors
 
     def _title(self) -> str:
@@ -123,7 +123,7 @@ class AdaBoostBound(Result):
                 self.rounds, self.training_error, where="mid", color=GREEN, label="training error"
             )
         ax.set(xlabel="round", ylabel="share of training rows")
-        ax.set_ylim(0.0, min(1.05 * self.bound.max(), 1.05))  # above 1 it says nothing
+        ax.set_ylim(0.0, min(1.05 * self.bound.max(), 1.05))  # above 1 it is trivial
         ax.legend(frameon=False)
 
 
@@ -131,34 +131,34 @@ def _require_adaboost(model: Any) -> None:
     require_fitted(model, ACCEPTED)
     name = type(model).__name__
     if not all(hasattr(model, a) for a in ("estimator_errors_", "classes_", "staged_predict")):
-        raise ParameterError(f"model: {name} is no AdaBoost classifier; give {ACCEPTED}.")
+        raise ParameterError(f"model: {name} is not {ACCEPTED}.")
     require_discrete(model)
     if getattr(model, "error_divisor", "weights") != "weights":
         raise ParameterError(
-            f"model: the bound needs errors that are parts of the weight, but this {name} was "
+            f"model: the bound needs errors relative to the total weight, but this {name} was "
             f"fitted with error_divisor={model.error_divisor!r}. Use error_divisor='weights'."
         )
     reset = np.flatnonzero(getattr(model, "resets_", [])) + 1
     if len(reset) and reset[-1] > 1:
         raise ParameterError(
-            f"model: in round {reset[-1]} of this {name} the weights were set back, and the "
-            "product over all rounds bounds nothing. Use resample=False."
+            f"model: in round {reset[-1]} of this {name} the weights were reset, so the "
+            "product over all rounds is not a bound. Use resample=False."
         )
 
 
 def _weight_sums(model: Any, errors: Floats, weights: Floats) -> Floats:
-    """Return the sums that the model took note of, or what they must have been."""
-    noted = getattr(model, "weight_sums_", None)
-    if noted is not None:
-        return np.asarray(noted, np.float64)
-    with np.errstate(over="ignore"):  # after many rounds the sum may be more than a float can hold
+    """Return the weight sums that the model recorded, or compute them."""
+    recorded = getattr(model, "weight_sums_", None)
+    if recorded is not None:
+        return np.asarray(recorded, np.float64)
+    with np.errstate(over="ignore"):  # after many rounds the sum may overflow
         return _running_product(1.0 - errors + _times(errors, np.exp(weights)))
 
 
 def _factors(errors: Floats, weights: Floats) -> Floats:
-    """Return what each round multiplies the bound with."""
+    """Return the factor of the bound for each round."""
     factors = (1.0 - errors) * np.exp(-weights / 2.0) + _times(errors, np.exp(weights / 2.0))
-    # A member without error that outvotes all before it decides every training row alone.
+    # A member without error that outvotes all before it decides every training row.
     outvotes = weights > np.concatenate([[0.0], np.cumsum(np.abs(weights))[:-1]])
     return np.where((errors == 0.0) & outvotes, 0.0, factors)
 
@@ -167,9 +167,9 @@ def _running_product(factors: Floats) -> Floats:
     return np.cumprod(factors, dtype=np.float64)
 
 
-def _times(errors: Floats, grown: Floats) -> Floats:
-    """Multiply; no error stays none, however much it would have grown."""
-    return np.multiply(errors, grown, out=np.zeros_like(errors), where=errors > 0.0)
+def _times(errors: Floats, factors: Floats) -> Floats:
+    """Multiply; an error of 0 stays 0, even times infinity."""
+    return np.multiply(errors, factors, out=np.zeros_like(errors), where=errors > 0.0)
 
 
 def _training_error(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
@@ -178,11 +178,11 @@ def _training_error(model: Any, X: Any, y: Any, sample_weight: Any) -> Floats:
     n_rows = len(predictions[0])
     truth = model.classes_[class_numbers(model, y, n_rows)]
     weights = _starting_weights(model, X, y, sample_weight, n_rows)
-    return np.array([np.average(each != truth, weights=weights) for each in predictions])
+    return np.array([np.average(stage != truth, weights=weights) for stage in predictions])
 
 
 def _starting_weights(model: Any, X: Any, y: Any, sample_weight: Any, n_rows: int) -> Floats | None:
-    """Return the weights before the first round: of the rows, times those of their classes."""
+    """Return the initial weights: those of the rows times those of their classes."""
     if hasattr(model, "staged_weights"):
         weights: Floats = next(model.staged_weights(X, y, sample_weight))
         return weights

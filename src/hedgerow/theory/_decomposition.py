@@ -1,7 +1,7 @@
-"""Where an estimator's expected error comes from: noise, bias and variance.
+"""Decompositions of the expected error into noise, bias and variance.
 
-Predictions of many fits on the same test rows go in; for each row and on the mean over rows come
-the terms, which add up to the error. Squared error for regressors, 0–1 loss for classifiers.
+The input is the predictions of many fits on the same test set; the result is the terms of each row
+and their means, which add up to the error: squared error for regressors, 0–1 loss for classifiers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNKNOWN_NOISE = "noise unknown, counted as bias"
 
 
 class Decomposition(Result):
-    """What the decompositions of the two losses share: how they are shown."""
+    """Base class of the two decompositions: printing and plotting."""
 
     n_repeats: int
     n_train: int
@@ -29,13 +29,13 @@ class Decomposition(Result):
     error: float
 
     def _terms(self) -> Mapping[str, float]:
-        """Return the terms that add up to the error, in the order in which they are drawn."""
+        """Return the terms that add up to the error, in the order of the plot."""
         raise NotImplementedError
 
     def _title(self) -> str:
         repeats = f"{self.n_repeats} training sets of {self.n_train} rows"
-        known = "" if self.noise_is_known else f" ({UNKNOWN_NOISE})"
-        return f"{type(self).__name__}: {repeats}{known}"
+        note = "" if self.noise_is_known else f" ({UNKNOWN_NOISE})"
+        return f"{type(self).__name__}: {repeats}{note}"
 
     def _figures(self) -> Mapping[str, float]:
         return {**self._terms(), "expected error": self.error}
@@ -44,7 +44,7 @@ class Decomposition(Result):
         return {}
 
     def _draw(self, ax: Any) -> None:
-        """Draw each term from where those before it end, and last their sum."""
+        """Draw the terms as a waterfall, and their sum last."""
         terms = dict(self._terms())
         if not self.noise_is_known:
             del terms["noise"]
@@ -75,20 +75,20 @@ class SquaredErrorDecomposition(Decomposition):
     Attributes
     ----------
     noise, bias_squared, variance : float
-        The terms, on the mean over the test rows.
+        The terms, averaged over the test set.
     error : float
         The expected squared error: their sum.
     test_error : float
-        The mean squared error measured on ``y_test`` itself. It is the error, but where the truth
-        is known: there the error is the mean over the noise, which a test set only samples.
+        The mean squared error on ``y_test``. It equals the error unless the truth is known: the
+        error is then the expectation over the noise, which a test set only samples.
     noise_is_known : bool
-        Whether the noise could be told from the bias; if not it is 0, and part of the bias.
+        Whether noise and bias could be separated; if not, the noise is 0 and part of the bias.
     mean_prediction : array of shape (n_test,)
-        The mean over the fits of what they predict.
+        The mean prediction over the fits.
     row_noise, row_bias_squared, row_variance : array of shape (n_test,)
         The terms of each test row.
     n_repeats, n_train : int
-        Fits, and rows that each was fitted to.
+        Number of fits, and of rows in each training set.
     """
 
     noise: float
@@ -127,29 +127,29 @@ class ZeroOneDecomposition(Decomposition):
     Attributes
     ----------
     noise : float
-        What the noise adds to the error, on the mean over the test rows.
+        The contribution of the noise to the error, averaged over the test set.
     bias : float
-        The part of the rows whose main prediction is not the best class.
+        The share of rows whose main prediction is not the best class.
     variance : float
         The net variance: ``unbiased_variance - biased_variance``.
     unbiased_variance, biased_variance : float
-        What straying from the main prediction costs where that is the best class, and what it
-        saves where it is not.
+        The cost of deviations from the main prediction where it is the best class, and their
+        benefit where it is not.
     error : float
         The expected error: noise + bias + variance.
     test_error : float
-        The error measured on ``y_test`` itself. It is the error, but where the truth is known:
-        there the error is the mean over the noise, which a test set only samples.
+        The error on ``y_test``. It equals the error unless the truth is known: the error is then
+        the expectation over the noise, which a test set only samples.
     bayes_error : float
-        How often the best class is not the one seen: the error of a perfect classifier.
+        The error of a perfect classifier, which always predicts the best class.
     noise_is_known : bool
-        Whether the noise could be told from the bias; if not it is 0, and part of the bias.
+        Whether noise and bias could be separated; if not, the noise is 0 and part of the bias.
     main_prediction : array of shape (n_test,)
         The class that most fits predict.
     row_noise, row_bias, row_variance : array of shape (n_test,)
         The terms of each test row.
     n_repeats, n_train : int
-        Fits, and rows that each was fitted to.
+        Number of fits, and of rows in each training set.
     """
 
     noise: float
@@ -194,24 +194,24 @@ def squared_error_terms(
 ) -> SquaredErrorDecomposition:
     """Decompose the squared error of predictions (n_repeats, n_test).
 
-    `y_test` has shape (n_test,), or (n_test, r) with r targets seen at each row; `truth` is the
+    `y_test` has shape (n_test,), or (n_test, r) with r targets for each row; `truth` is the
     expected target of each row, if it is known.
     """
     repeats, n_test = predicted.shape
-    seen = y_test.reshape(n_test, -1)
-    centre, noise, excess = _expected_target(seen, truth)
+    targets = y_test.reshape(n_test, -1)
+    centre, noise, excess = _expected_target(targets, truth)
     mean = predicted.mean(axis=0)
     variance = predicted.var(axis=0, ddof=1)
-    # The mean of B fits strays from the expected fit by variance / B, and that of r targets from
-    # the expected target by noise / r: both would be taken for bias.
+    # The mean of B fits deviates from the expected fit by variance / B, and that of r targets from
+    # the expected target by noise / r: both would be counted as bias.
     bias_squared = (mean - centre) ** 2 - variance / repeats - excess
     return SquaredErrorDecomposition(
         noise=float(noise.mean()),
         bias_squared=float(bias_squared.mean()),
         variance=float(variance.mean()),
         error=float((noise + bias_squared + variance).mean()),
-        test_error=float(((predicted[:, :, None] - seen) ** 2).mean()),
-        noise_is_known=truth is not None or seen.shape[1] > 1,
+        test_error=float(((predicted[:, :, None] - targets) ** 2).mean()),
+        noise_is_known=truth is not None or targets.shape[1] > 1,
         mean_prediction=mean,
         row_noise=noise,
         row_bias_squared=bias_squared,
@@ -221,15 +221,15 @@ def squared_error_terms(
     )
 
 
-def _expected_target(seen: Floats, truth: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """Return each row's expected target, its noise, and what the first is wrong by on average."""
-    nothing = np.zeros(len(seen))
+def _expected_target(targets: Floats, truth: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Return each row's expected target, its noise, and the squared error of the former."""
+    zeros = np.zeros(len(targets))
     if truth is not None:
-        return truth, ((seen - truth[:, None]) ** 2).mean(axis=1), nothing
-    if seen.shape[1] == 1:
-        return seen[:, 0], nothing, nothing
-    noise = seen.var(axis=1, ddof=1)
-    return seen.mean(axis=1), noise, noise / seen.shape[1]
+        return truth, ((targets - truth[:, None]) ** 2).mean(axis=1), zeros
+    if targets.shape[1] == 1:
+        return targets[:, 0], zeros, zeros
+    noise = targets.var(axis=1, ddof=1)
+    return targets.mean(axis=1), noise, noise / targets.shape[1]
 
 
 def zero_one_terms(
@@ -237,20 +237,20 @@ def zero_one_terms(
 ) -> ZeroOneDecomposition:
     """Decompose the 0–1 loss of predictions (n_repeats, n_test).
 
-    `y_test` has shape (n_test,), or (n_test, r) with r classes seen at each row; `truth` has the
+    `y_test` has shape (n_test,), or (n_test, r) with r classes for each row; `truth` has the
     probability of each class in each row, if it is known.
     """
     repeats, n_test = predicted.shape
-    seen = y_test.reshape(n_test, -1)
-    classes = _classes(predicted, seen, truth)
+    targets = y_test.reshape(n_test, -1)
+    classes = _classes(predicted, targets, truth)
     q = _shares(predicted, classes)
-    p = _shares(seen.T, classes) if truth is None else truth
+    p = _shares(targets.T, classes) if truth is None else truth
     rows = np.arange(n_test)
     best, main = p.argmax(axis=1), q.argmax(axis=1)
     is_biased = main != best
     hits_best = q[rows, best]
-    # Against the best class the error is 1 − q(best). Where the main prediction is the best class
-    # that is all variance; where it is not, 1 is bias and q(best) is what variance saves.
+    # The error against the best class is 1 − q(best). Where the main prediction is the best class,
+    # all of it is variance; where it is not, 1 is bias, and variance reduces it by q(best).
     variance = np.where(is_biased, -hits_best, 1.0 - hits_best)
     noise = hits_best - (p * q).sum(axis=1)
     return ZeroOneDecomposition(
@@ -260,9 +260,9 @@ def zero_one_terms(
         unbiased_variance=float(np.where(is_biased, 0.0, variance).mean()),
         biased_variance=float(np.where(is_biased, hits_best, 0.0).mean()),
         error=float((noise + is_biased + variance).mean()),
-        test_error=float((predicted[:, :, None] != seen).mean()),
+        test_error=float((predicted[:, :, None] != targets).mean()),
         bayes_error=float(1.0 - p[rows, best].mean()),
-        noise_is_known=truth is not None or seen.shape[1] > 1,
+        noise_is_known=truth is not None or targets.shape[1] > 1,
         main_prediction=classes[main],
         row_noise=noise,
         row_bias=is_biased.astype(np.float64),
@@ -273,19 +273,19 @@ def zero_one_terms(
 
 
 def _shares(labels: NDArray[Any], classes: NDArray[Any]) -> Floats:
-    """Return the part of each class in each column, of shape (n_columns, n_classes)."""
+    """Return the share of each class in each column, (n_columns, n_classes)."""
     return np.stack([(labels == label).mean(axis=0) for label in classes], axis=1)
 
 
-def _classes(predicted: NDArray[Any], seen: NDArray[Any], truth: Floats | None) -> NDArray[Any]:
+def _classes(predicted: NDArray[Any], targets: NDArray[Any], truth: Floats | None) -> NDArray[Any]:
     """Return the classes, in the order of the columns of the truth."""
-    classes = np.union1d(predicted, seen)
+    classes = np.union1d(predicted, targets)
     if truth is None or len(classes) == truth.shape[1]:
         return classes
     numbers = np.arange(truth.shape[1])
     if np.isin(classes, numbers).all():
         return numbers
     raise DataError(
-        f"draw: the truth has {truth.shape[1]} columns, but the classes seen are "
-        f"{classes.tolist()!r}. Give a column for each class, in sorted order."
+        f"draw: the truth has {truth.shape[1]} columns, but the classes are "
+        f"{classes.tolist()!r}. Return a column for each class, in sorted order."
     )

@@ -1,4 +1,4 @@
-"""How sure a vote is: the margin of each row, and how boosting or more trees widen it."""
+"""The margins of a vote, as members are added."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from hedgerow.theory._voters import (
 def margins(model: Any, X: Any, y: Any, *, rounds: Sequence[int] | None = None) -> Margins:
     """Return the margins of rows as members are added to a vote.
 
-    The margin of a row is the part of the votes for its class less the part for the other class
-    that gets most: 1 if all are right, −1 if all agree on one wrong class, and not positive where
-    the vote is wrong. In AdaBoost the vote of member m counts α_m, and the parts are of Σ|α|; for
-    two classes ±1 that is y f(x) / Σ|α_m| with f = Σ α_m G_m. In bagging and forests all votes
-    count the same; each member votes for the class that it predicts, also where the ensemble
-    itself averages probabilities.
+    The margin of a row is the share of the votes for its class minus the largest share of another
+    class: 1 if all votes are right, −1 if all agree on one wrong class, and not positive if the
+    vote is wrong. In AdaBoost member m has the weight α_m, and shares are relative to Σ|α|; for
+    two classes ±1 the margin is y f(x) / Σ|α_m| with f = Σ α_m G_m. In bagging and forests all
+    votes have the same weight; each member votes for the class that it predicts, also if the
+    ensemble averages probabilities.
 
     Parameters
     ----------
     model : fitted classifier
-        A random forest, extra trees, bagging or discrete AdaBoost; Hedgerow's or scikit-learn's.
+        A random forest, extra trees, bagging or discrete AdaBoost, of Hedgerow or scikit-learn.
     X : table of shape (n_rows, n_features)
-        Training rows, as in the theory of boosting, or others.
+        The training set, as in the theory of boosting, or other rows.
     y : array of shape (n_rows,)
         Their classes.
     rounds : sequence of int, optional
-        After how many members to measure; 1, 2, 5, 10, 20, 50 and so on to the last by default.
+        Numbers of members; by default 1, 2, 5, 10, 20, 50 and so on to the last.
 
     Returns
     -------
@@ -52,12 +52,12 @@ def margins(model: Any, X: Any, y: Any, *, rounds: Sequence[int] | None = None) 
     Schapire, Freund, Bartlett and Lee, "Boosting the margin", Annals of Statistics 26, 1998.
     """
     require_voters(model)
-    given = votes(model, X)
-    n_members, n_rows = given.shape
+    all_votes = votes(model, X)
+    n_members, n_rows = all_votes.shape
     truth = class_numbers(model, y, n_rows)
     after = _milestones(n_members) if rounds is None else _checked_rounds(rounds, n_members)
     weights = vote_weights(model, n_members)
-    return Margins(after, _margins_after(given, weights, truth, len(model.classes_), after))
+    return Margins(after, _margins_after(all_votes, weights, truth, len(model.classes_), after))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +67,7 @@ class Margins(Result):
     Attributes
     ----------
     rounds : array of shape (n_rounds,)
-        Numbers of members that had voted.
+        Numbers of members.
     margins : array of shape (n_rounds, n_rows)
         The margins, from −1 to 1.
     """
@@ -86,14 +86,14 @@ class Margins(Result):
         return self.margins.mean(axis=1)
 
     def quantile(self, q: float | Sequence[float]) -> Floats:
-        """Return quantiles of the margins after each round; q in [0, 1], its axes come first."""
+        """Return quantiles of the margins after each round; q is in [0, 1] and the first axis."""
         quantiles: Floats = np.quantile(self.margins, q, axis=1)
         return quantiles
 
     def at_most(self, theta: float = 0.0) -> Floats:
-        """Return the part of the rows whose margin is at most theta, after each round.
+        """Return the share of rows with a margin of at most theta, after each round.
 
-        At 0 that is the part that is wrong or undecided.
+        At 0, these are the rows that are misclassified or tied.
         """
         return (self.margins <= theta).mean(axis=1)
 
@@ -114,17 +114,17 @@ class Margins(Result):
 
     def _draw(self, ax: Any) -> None:
         height = np.arange(1, self.margins.shape[1] + 1) / self.margins.shape[1]
-        # A few curves can be told apart; the last is the model as it is.
-        shown = np.unique(np.linspace(0, len(self.rounds) - 1, 5).astype(np.intp))
-        for place, i in enumerate(shown):
-            is_last = i == shown[-1]
+        # Five curves at most, the last of which is the full model.
+        curves = np.unique(np.linspace(0, len(self.rounds) - 1, 5).astype(np.intp))
+        for place, i in enumerate(curves):
+            is_last = i == curves[-1]
             x = np.concatenate([[-1.0], np.sort(self.margins[i]), [1.0]])
             ax.step(
                 x,
                 np.concatenate([[0.0], height, [1.0]]),
                 where="post",
                 color=GREEN if is_last else BROWN,
-                alpha=1.0 if is_last else 0.35 + 0.5 * place / len(shown),
+                alpha=1.0 if is_last else 0.35 + 0.5 * place / len(curves),
                 linewidth=2.0 if is_last else 1.2,
                 label=f"{self.rounds[i]} " + ("round" if self.rounds[i] == 1 else "rounds"),
             )
@@ -135,14 +135,14 @@ class Margins(Result):
 
 
 def _margins_after(
-    given: Votes, weights: Floats, truth: NDArray[np.int64], n_classes: int, after: NDArray[Any]
+    all_votes: Votes, weights: Floats, truth: NDArray[np.int64], n_classes: int, after: NDArray[Any]
 ) -> Floats:
-    """Count the votes member by member; take the margins where they are wanted."""
-    rows = np.arange(given.shape[1])
-    tally = np.zeros((given.shape[1], n_classes))
-    measured = np.empty((len(after), given.shape[1]))
+    """Count the votes member by member; return the margins after some of them."""
+    rows = np.arange(all_votes.shape[1])
+    tally = np.zeros((all_votes.shape[1], n_classes))
+    measured = np.empty((len(after), all_votes.shape[1]))
     total = 0.0
-    for m, (vote, weight) in enumerate(zip(given[: after[-1]], weights, strict=False), start=1):
+    for m, (vote, weight) in enumerate(zip(all_votes[: after[-1]], weights, strict=False), start=1):
         tally[rows, vote] += weight
         total += abs(weight)
         if m in after:
@@ -157,8 +157,8 @@ def _milestones(last: int) -> NDArray[np.int64]:
 
 
 def _checked_rounds(rounds: Sequence[int], last: int) -> NDArray[np.int64]:
-    wanted = np.asarray(rounds)
-    is_list = wanted.ndim == 1 and wanted.dtype.kind in "iu" and len(wanted) > 0
-    if not is_list or wanted.min() < 1 or wanted.max() > last:
+    array = np.asarray(rounds)
+    is_list = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 0
+    if not is_list or array.min() < 1 or array.max() > last:
         raise ParameterError(f"rounds={rounds!r} must be a list of ints from 1 to {last}.")
-    return np.unique(wanted).astype(np.int64)
+    return np.unique(array).astype(np.int64)

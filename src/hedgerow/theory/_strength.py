@@ -1,4 +1,4 @@
-"""A forest's strength, the correlation of its trees, and the bound on its error made of the two."""
+"""A forest's strength, the correlation of its trees, and the error bound of both (Breiman)."""
 
 from __future__ import annotations
 
@@ -28,30 +28,31 @@ BARS = 40
 def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> ForestBound:
     """Return a forest's strength and mean correlation, and the bound ρ̄ (1 − s²) / s² on its error.
 
-    Every number is estimated from out-of-bag votes, as in the second appendix of Breiman's paper.
-    Q(x, j) is the part of the votes for class j among the trees that were not fitted on row x, and
-    the rival ĵ of a row is the other class with the largest part. Then
+    All quantities are estimated from out-of-bag votes, as in the second appendix of Breiman's
+    paper. Q(x, j) is the share of the votes for class j among the trees that were not trained on
+    row x, and the rival ĵ of a row is the other class with the largest share. Then
 
     - the margin function is mr = Q(x, y) − Q(x, ĵ), and the strength s is its mean over the rows;
-    - var(mr) is the mean of mr² less s²;
-    - a tree's raw margin function is 1 where it is right, −1 where it votes for the rival and 0
-      elsewhere; over the rows that the tree was not fitted on, right in the part p₁ of them and for
-      the rival in the part p₂, its standard deviation is √(p₁ + p₂ − (p₁ − p₂)²);
+    - var(mr) is the mean of mr² minus s²;
+    - a tree's raw margin function is 1 if it is right, −1 if it votes for the rival, and 0
+      otherwise; if these have the shares p₁ and p₂ among the rows that the tree was not trained
+      on, its standard deviation is √(p₁ + p₂ − (p₁ − p₂)²);
     - ρ̄ = var(mr) / (mean standard deviation of the trees)².
 
-    The rivals come from the votes of all trees. Rows that every tree was fitted on do not count.
+    Rivals are determined by the votes of all trees. Rows that are in no out-of-bag sample are
+    ignored.
 
     Parameters
     ----------
     model : fitted classifier
-        A random forest, extra trees or bagging, Hedgerow's or scikit-learn's. A tree votes for the
+        A random forest, extra trees or bagging, of Hedgerow or scikit-learn. A tree votes for the
         class that it predicts.
     X : table of shape (n_rows, n_features)
-        The training rows, in the order of fit.
+        The training set, in the order of fit.
     y : array of shape (n_rows,)
         Their classes.
     out_of_bag : bool
-        False lets every tree vote on every row: for rows that were not trained on, and for forests
+        False lets every tree vote on every row, for rows that were not trained on and for forests
         without bootstrap.
 
     Returns
@@ -65,18 +66,18 @@ def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> Fore
     require_voters(model)
     if hasattr(model, "estimator_weights_"):
         raise ParameterError(
-            f"model: the members of {type(model).__name__} depend on each other, and the bound is "
-            "about independent ones: give a random forest, extra trees or bagging."
+            f"model: the members of {type(model).__name__} depend on each other, but the bound is "
+            "for independent ones: pass a random forest, extra trees or bagging."
         )
-    given = votes(model, X)
-    truth = class_numbers(model, y, given.shape[1])
-    counted = _counted(model, given, out_of_bag)
-    return _estimate(given, counted, truth, len(model.classes_))
+    all_votes = votes(model, X)
+    truth = class_numbers(model, y, all_votes.shape[1])
+    counted = _counted(model, all_votes, out_of_bag)
+    return _estimate(all_votes, counted, truth, len(model.classes_))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForestBound(Result):
-    """Strength, correlation and what they say of a forest's error.
+    """Strength and correlation of a forest, and the bound on its error.
 
     Attributes
     ----------
@@ -85,17 +86,17 @@ class ForestBound(Result):
     correlation : float
         ρ̄, the mean correlation of the trees' raw margin functions; NaN if no tree errs.
     bound : float
-        ρ̄ (1 − s²) / s²; infinite if the strength is not positive, where it says nothing.
+        ρ̄ (1 − s²) / s²; infinite if the strength is not positive.
     error : float
-        The part of the rows that the vote gets wrong (the first class of equals wins).
+        The share of rows that the vote misclassifies (the first class wins ties).
     margin_variance : float
         var(mr). Chebyshev's inequality gives error ≤ var(mr) / s², from which the bound follows.
     margins : array of shape (n_rows,)
         The margin function of each row; NaN where no tree voted.
     tree_rows : array of shape (n_trees,)
-        Rows that each tree voted on.
+        Number of rows that each tree voted on.
     tree_right, tree_rival : array of shape (n_trees,)
-        p₁ and p₂, the parts of them where it is right and where it votes for the rival.
+        p₁ and p₂, the shares of these rows where it is right and where it votes for the rival.
     tree_sd : array of shape (n_trees,)
         Standard deviation of each tree's raw margin function; NaN if it voted on no row.
     """
@@ -113,7 +114,7 @@ class ForestBound(Result):
 
     @property
     def ratio(self) -> float:
-        """ρ̄ / s²: the smaller, the better the forest."""
+        """ρ̄ / s²; smaller is better."""
         return self.correlation / self.strength**2 if self.strength > 0.0 else np.inf
 
     def _title(self) -> str:
@@ -142,9 +143,9 @@ class ForestBound(Result):
         return {}
 
     def _draw(self, ax: Any) -> None:
-        known = self.margins[np.isfinite(self.margins)]
+        finite = self.margins[np.isfinite(self.margins)]
         edges = np.linspace(-1.0, 1.0, BARS + 1)
-        heights = np.histogram(known, edges)[0] / len(known)
+        heights = np.histogram(finite, edges)[0] / len(finite)
         half = BARS // 2
         for bars, colour, label in (
             (slice(0, half), BROWN, f"error {self.error:.3f}"),
@@ -172,28 +173,28 @@ class ForestBound(Result):
         )
 
 
-def _counted(model: Any, given: Votes, only_out_of_bag: bool) -> Flags:
-    """Return which votes count, of shape (n_trees, n_rows)."""
+def _counted(model: Any, all_votes: Votes, only_out_of_bag: bool) -> Flags:
+    """Return a mask of the votes to count, (n_trees, n_rows)."""
     if not only_out_of_bag:
-        return np.ones(given.shape, np.bool_)
-    counted = out_of_bag_rows(model, given.shape[1])
+        return np.ones(all_votes.shape, np.bool_)
+    counted = out_of_bag_rows(model, all_votes.shape[1])
     if not counted.any():
         raise ParameterError(
-            f"model: every member of this {type(model).__name__} was fitted on every row, so that "
-            "none is out of bag. Fit it with bootstrap=True, or give other rows and "
+            f"model: every member of this {type(model).__name__} was trained on every row, so "
+            "there are no out-of-bag rows. Fit it with bootstrap=True, or pass other rows and "
             "out_of_bag=False."
         )
     return counted
 
 
-def _estimate(given: Votes, counted: Flags, truth: Classes, n_classes: int) -> ForestBound:
-    shares = _vote_shares(given, counted, n_classes)
+def _estimate(all_votes: Votes, counted: Flags, truth: Classes, n_classes: int) -> ForestBound:
+    shares = _vote_shares(all_votes, counted, n_classes)
     voted = counted.any(axis=0)
     margins, rivals = margins_and_rivals(shares, truth)
     strength = float(margins[voted].mean())
     variance = float((margins[voted] ** 2).mean()) - strength**2
-    rows, right, rival = _tree_votes(given, counted, truth, rivals)
-    # Of a tree that is always right, or never, rounding can leave less than nothing.
+    rows, right, rival = _tree_votes(all_votes, counted, truth, rivals)
+    # For a tree that is always or never right, rounding can make this negative.
     sd = np.sqrt(np.maximum(right + rival - (right - rival) ** 2, 0.0))
     mean_sd = float(np.nanmean(sd))
     correlation = variance / mean_sd**2 if mean_sd > 0.0 else np.nan
@@ -211,22 +212,22 @@ def _estimate(given: Votes, counted: Flags, truth: Classes, n_classes: int) -> F
     )
 
 
-def _vote_shares(given: Votes, counted: Flags, n_classes: int) -> Floats:
+def _vote_shares(all_votes: Votes, counted: Flags, n_classes: int) -> Floats:
     """Return Q, of shape (n_rows, n_classes); 0 where no tree voted."""
-    tally = np.zeros((given.shape[1], n_classes))
-    for vote, counts in zip(given, counted, strict=True):
+    tally = np.zeros((all_votes.shape[1], n_classes))
+    for vote, counts in zip(all_votes, counted, strict=True):
         rows = np.flatnonzero(counts)
         tally[rows, vote[rows]] += 1.0
     return tally / np.maximum(counted.sum(axis=0), 1)[:, None]
 
 
 def _tree_votes(
-    given: Votes, counted: Flags, truth: Classes, rivals: Classes
+    all_votes: Votes, counted: Flags, truth: Classes, rivals: Classes
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
-    """Return for each tree its rows, and the parts of them where it is right and for the rival."""
+    """Return for each tree its rows, and their shares with right votes and votes for the rival."""
     rows = counted.sum(axis=1)
-    right = ((given == truth) & counted).sum(axis=1)
-    rival = ((given == rivals) & counted).sum(axis=1)
+    right = ((all_votes == truth) & counted).sum(axis=1)
+    rival = ((all_votes == rivals) & counted).sum(axis=1)
     voters = np.where(rows > 0, rows, np.nan)
     return rows, right / voters, rival / voters
 

@@ -1,12 +1,13 @@
-"""The objective that gradient boosting minimises when it grows a tree, from the tree it grew.
+"""The objective that gradient boosting minimises, computed from the fitted trees.
 
-A leaf's weight is w = −G / (H + λ), a node's cover is H, and a split's gain is kept: so the sums G,
-the structure score J and the penalty Ω of every tree can be read off a fitted model. The training
-rows are needed only to check them.
+A leaf's weight is w = −G / (H + λ), a node's cover is H, and a split's gain is stored. From these
+follow the sums G, the structure score J and the penalty Ω of every tree. The training set is only
+needed to verify them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,24 +18,26 @@ from hedgerow._boosting.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from hedgerow._boosting.fit.settings import as_fitted
-from hedgerow._boosting.losses import NativeLoss
-from hedgerow._boosting.targets.multi_output import choose_loss
+from hedgerow._boosting.fit.arguments import as_fitted
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.encoding import encode_again
+from hedgerow._boosting.fit.fit_data import weigh
+from hedgerow._boosting.losses import BaseLoss, NativeLoss
 from hedgerow._contract import internals
+from hedgerow._data.intake import as_matrix
+from hedgerow._data.target import read_weights
 from hedgerow._result import BROWN, GREEN, Columns, Result
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
-from hedgerow.exceptions import ParameterError
-from hedgerow.theory._boosted_again import leaf_sums
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.theory._voters import require_fitted
 
 ACCEPTED = "Hedgerow's GradientBoostingClassifier or GradientBoostingRegressor"
-# What rounding may do to a gain, as a part of the scores that it is a difference of.
+# Rounding error of a gain, relative to the scores that it is a difference of.
 ROUNDING = 1e-9
-# What the fixed point of sums may do to J, as a part of it, before it is worth a word; and a J that
-# is nothing but rounding.
+# Relative error of J by fixed-point sums that causes a warning, and a J that is only rounding.
 COARSE, TINY = 1e-4, 1e-6
 
 
@@ -49,22 +52,22 @@ def structure_score(
 
         J = −½ Σ_j G_j² / (H_j + λ) + γT.
 
-    That is the score of the root alone, γ − ½ G² / (H + λ), less the gains of all splits, and the
-    gains are checked to be those that the trees were grown by. The penalty within J is
-    Ω = γT + ½ λ ‖w‖². Weights are those before shrinkage. λ is reg_lambda and γ is min_split_gain;
+    This is the score of the root alone, γ − ½ G² / (H + λ), minus the gains of all splits, which
+    are checked against the stored gains. The penalty within J is Ω = γT + ½ λ ‖w‖². Weights are
+    those before shrinkage. λ is reg_lambda and γ is min_split_gain;
     with reg_alpha = α > 0, Ω has a term α ‖w‖₁ and G² becomes ``max(|G| − α, 0)²``.
 
-    Splits that sort many categories are chosen by a gain with a larger λ. The gain given here is
-    always that of the formula, by which J falls.
+    Splits that sort many categories are chosen by a gain with a larger λ. The gain returned here is
+    always that of the formula, by which J decreases.
 
     Parameters
     ----------
     model : fitted GradientBoostingClassifier or GradientBoostingRegressor
-        With the parameters that it was fitted with.
-    X, y : training rows, optional
-        If given, J is computed from the gradients of the rows as well, for comparison.
+        With unchanged parameters since its fit.
+    X, y : training set, optional
+        To compute J from the gradients of the rows as well, for comparison.
     sample_weight : array of shape (n_rows,), optional
-        The weights given to fit, if any.
+        The weights passed to fit, if any.
 
     Returns
     -------
@@ -73,39 +76,38 @@ def structure_score(
     Warns
     -----
     UserWarning
-        If J of the rows is another: with λ = 0 and min_child_weight = 0 a leaf may have so little
-        hessian that the fixed point in which trees add up sums is too coarse for it.
+        If J of the rows differs: with λ = 0 and min_child_weight = 0, the hessian of a leaf may be
+        too small for the fixed-point sums of the trees.
 
     Raises
     ------
     ParameterError
-        If the model is of another kind; if max_delta_step cut a weight off, because G cannot be
-        told from such a weight; if the loss's leaves are not −G / (H + λ); or if gains and weights
-        do not fit the model's parameters, because these were changed after fit or a warm start went
-        on with others.
+        If the model is of another kind; if max_delta_step limited a weight, because G cannot be
+        computed from it; if the leaves of the loss are not −G / (H + λ); or if gains and weights do
+        not match the parameters, because these were changed after fit or for a warm start.
     """
     require_fitted(model, ACCEPTED)
     if not isinstance(model, GradientBoostingClassifier | GradientBoostingRegressor):
-        raise ParameterError(f"model: {type(model).__name__} is not allowed; give {ACCEPTED}.")
+        raise ParameterError(f"model: {type(model).__name__} is not allowed; pass {ACCEPTED}.")
     if (X is None) != (y is None):
-        raise ParameterError("structure_score needs both X and y, or neither.")
+        raise ParameterError("pass both X and y, or neither.")
     _require_newton_steps(model)
     ensemble = internals(model).model().ensemble
     used = as_fitted(model)
     rules = _Rules(used.reg_lambda, used.reg_alpha, used.min_split_gain)
     weight = ensemble.value[:, 0] / used.learning_rate
     _require_free_weights(weight, model.max_delta_step)
-    nodes = _read_nodes(ensemble, weight, rules)
+    nodes = _node_sums(ensemble, weight, rules)
     _require_gains(ensemble, nodes, rules)
     recomputed = None if X is None else _from_rows(model, rules, X, y, sample_weight)
-    found = _score_trees(ensemble, nodes, rules, recomputed)
-    _warn_of_coarse_sums(found)
-    return found
+    result = _score_trees(ensemble, nodes, rules, recomputed)
+    _warn_about_coarse_sums(result)
+    return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StructureScore(Result):
-    """The objective of every tree.
+    """The structure score of every tree.
 
     Attributes
     ----------
@@ -124,7 +126,7 @@ class StructureScore(Result):
     nodes : NodeSums
         Sums, weight and gain of every node.
     recomputed : array of shape (n_trees,) or None
-        J from the gradients of the training rows, if they were given.
+        J from the gradients of the training set, if X and y were passed.
     """
 
     score: Floats
@@ -178,7 +180,7 @@ class NodeSums(Result):
     Attributes
     ----------
     tree, node : array of shape (n_nodes,)
-        Where the node is; node 0 is the root of its tree.
+        Indices of the tree and the node; node 0 is the root.
     feature : array of shape (n_nodes,)
         The feature that its split tests; −1 in a leaf.
     G, H : array of shape (n_nodes,)
@@ -187,7 +189,7 @@ class NodeSums(Result):
     weight : array of shape (n_nodes,)
         w, before shrinkage.
     score : array of shape (n_nodes,)
-        −½ G² / (H + λ): what the node is worth as a leaf, without its γ.
+        −½ G² / (H + λ): the score of the node as a leaf, without γ.
     gain : array of shape (n_nodes,)
         The gain of its split; 0 in a leaf.
     """
@@ -234,62 +236,62 @@ class _Rules:
     min_split_gain: float
 
     def score(self, G: Floats, H: Floats) -> Floats:
-        """Return −½ max(|G| − α, 0)² / (H + λ); 0 where there is nothing to divide by."""
+        """Return −½ max(|G| − α, 0)² / (H + λ); 0 if the denominator is 0."""
         T = np.maximum(np.abs(G) - self.reg_alpha, 0.0)
         D = H + self.reg_lambda
         return -0.5 * np.divide(T * T, D, out=np.zeros_like(D), where=D > 0.0)
 
 
-def _warn_of_coarse_sums(found: StructureScore) -> None:
-    """Warn of trees whose J is not that of the rows: they were grown on sums in fixed point."""
-    if found.recomputed is None:
+def _warn_about_coarse_sums(result: StructureScore) -> None:
+    """Warn about trees whose J differs from that of the rows because of fixed-point sums."""
+    if result.recomputed is None:
         return
-    apart = np.abs(found.score - found.recomputed)
-    off = apart > COARSE * (np.abs(found.score) + np.abs(found.recomputed) + TINY)
+    apart = np.abs(result.score - result.recomputed)
+    off = apart > COARSE * (np.abs(result.score) + np.abs(result.recomputed) + TINY)
     if off.any():
         warn_user(
             f"structure_score: J of {np.count_nonzero(off)} trees differs from J of the rows, "
-            f"first in tree {int(off.argmax())}. Trees are grown on sums in fixed point, and "
-            "hessians of some leaves are smaller than its steps: nothing bounds such leaves but a "
-            "reg_lambda or min_child_weight above 0."
+            f"first in tree {int(off.argmax())}. Trees are grown on fixed-point sums, and the "
+            "hessians of some leaves are below their resolution. Set reg_lambda or "
+            "min_child_weight above 0."
         )
 
 
 def _require_newton_steps(model: Any) -> None:
     if hasattr(model, "auto_") and model.auto_.n_members > 1:
         raise ParameterError(
-            f"n_estimators='auto' took the mean of {model.auto_.n_members} models, of which no "
-            "tree is a step from the sum of those before. Fit with a number of rounds."
+            f"n_estimators='auto' averaged {model.auto_.n_members} models, whose trees do not "
+            "build on one another. Fit with a number of rounds."
         )
     if internals(model).model().ensemble.value.shape[1] > 1:
         raise ParameterError(
-            "multi_strategy='vector': nodes keep the mean of the outputs' H, from which their G "
-            "cannot be told. Fit with multi_strategy='separate'."
+            "multi_strategy='vector': nodes store the mean of the outputs' H, from which G cannot "
+            "be computed. Fit with multi_strategy='separate'."
         )
     if internals(model).model().ensemble.slopes is not None:
         raise ParameterError(
-            "linear_leaves: a structure is scored by what its leaves gain as constants, and these "
-            "have slopes. Fit with linear_leaves=False."
+            "linear_leaves: the structure score is for constant leaves, but these have slopes. Fit "
+            "with linear_leaves=False."
         )
     classes = getattr(model, "classes_", None)
-    loss = choose_loss(internals(model).task, model, classes, model.n_outputs_)
+    loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
     if isinstance(loss, NativeLoss) and (loss.is_piecewise_linear or any(loss.leaf_rates)):
         raise ParameterError(
-            f"loss={model.loss!r}: its leaves take the loss's own best step, not −G / (H + λ), so "
-            "their structure has no score."
+            f"loss={model.loss!r}: its leaves minimise the loss exactly and are not −G / (H + λ), "
+            "so there is no structure score."
         )
 
 
 def _require_free_weights(weight: Floats, max_delta_step: float) -> None:
     if max_delta_step > 0.0 and (np.abs(weight) >= max_delta_step * (1.0 - ROUNDING)).any():
         raise ParameterError(
-            f"model: max_delta_step={max_delta_step!r} cut weights off, and from such a weight G "
-            "cannot be told. Fit with max_delta_step=0."
+            f"model: max_delta_step={max_delta_step!r} limited weights, and G cannot be computed "
+            "from such a weight. Fit with max_delta_step=0."
         )
 
 
-def _read_nodes(ensemble: Ensemble, weight: Floats, rules: _Rules) -> NodeSums:
-    """Undo w = −T(G) / (H + λ), and take the gains of the splits from it."""
+def _node_sums(ensemble: Ensemble, weight: Floats, rules: _Rules) -> NodeSums:
+    """Solve w = −T(G) / (H + λ) for G, and compute the gains of the splits."""
     H = ensemble.cover
     T = -weight * (H + rules.reg_lambda)
     score = 0.5 * weight * T
@@ -316,12 +318,12 @@ def _families(ensemble: Ensemble) -> tuple[NDArray[Any], NDArray[Any], NDArray[A
 
 
 def _require_gains(ensemble: Ensemble, nodes: NodeSums, rules: _Rules) -> None:
-    """Hold the gains that were written down in training to those of the weights."""
+    """Check the gains stored in training against those of the weights."""
     parent, left, right = _families(ensemble)
     scale = np.abs(nodes.score[parent]) + np.abs(nodes.score[left]) + np.abs(nodes.score[right])
     slack = ROUNDING * (scale + rules.min_split_gain)
     is_equal = np.abs(ensemble.gain[parent] - nodes.gain[parent]) <= slack
-    # A split that sorted categories was chosen by children with a larger λ.
+    # A split on sorted categories was chosen with a larger λ for its children.
     sorted_gain = (
         nodes.score[parent]
         - _with_more_lambda(nodes, left, rules)
@@ -332,7 +334,7 @@ def _require_gains(ensemble: Ensemble, nodes: NodeSums, rules: _Rules) -> None:
     is_equal |= is_sorted & (ensemble.category_set[parent] >= 0)
     if not is_equal.all():
         raise ParameterError(
-            f"model: the gains of tree {nodes.tree[parent[~is_equal][0]]} do not fit its weights "
+            f"model: the gains of tree {nodes.tree[parent[~is_equal][0]]} do not match its weights "
             f"with reg_lambda={rules.reg_lambda!r}, reg_alpha={rules.reg_alpha!r}, "
             f"min_split_gain={rules.min_split_gain!r} and the learning_rate. Were parameters "
             "changed after fit, or between fits with warm_start?"
@@ -370,6 +372,61 @@ def _by_tree(ensemble: Ensemble, of_nodes: Floats) -> Floats:
 
 def _from_rows(model: Any, rules: _Rules, X: Any, y: Any, sample_weight: Any) -> Floats:
     scores = []
-    for G, H in leaf_sums(model, X, y, sample_weight):
+    for G, H in _leaf_sums(model, X, y, sample_weight):
         scores.append(rules.score(G, H).sum() + rules.min_split_gain * len(G))
     return np.array(scores)
+
+
+def _leaf_sums(
+    model: Any, X: Any, y: Any, sample_weight: Any = None
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield for each tree the sums G and H of its leaves, in the order of their nodes.
+
+    They are recomputed from the training set in NumPy: the scores before each round, and the
+    gradients of the loss at these scores. The other arguments are those of `fit`.
+    """
+    fitted = internals(model).model()
+    ensemble = fitted.ensemble
+    classes = getattr(model, "classes_", None)
+    loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
+    dataset = _read_dataset(model, loss, X, y, sample_weight)
+    _require_all_rows(ensemble, len(dataset.target))
+    table = encode_again(fitted.statistics, dataset, loss, classes, 1)
+    leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
+    scores = np.empty((ensemble.n_outputs, len(leaves)))
+    scores[...] = ensemble.base_score[:, None]
+    for first in range(0, ensemble.n_trees, ensemble.n_outputs):
+        gradient, hessian = _gradients(loss, scores, dataset)
+        for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
+            begin, end = ensemble.tree_offset[first + output : first + output + 2]
+            node = leaves[:, first + output]
+            is_leaf = ensemble.feature[begin:end] < 0
+            G, H = (np.bincount(node, of_rows, minlength=end - begin) for of_rows in (g, h))
+            scores[output] += ensemble.value[begin:end, 0][node]
+            yield G[is_leaf], H[is_leaf]
+
+
+def _read_dataset(model: Any, loss: BaseLoss, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    task, classes = internals(model).task, getattr(model, "classes_", None)
+    table = internals(model).read(X, internals(model).model().schema)
+    target = task.read_target(y, table.n_rows, classes, model.loss)
+    weights = read_weights(sample_weight, table.n_rows)
+    return weigh(Dataset(table, target, weights), model, task, classes, loss)
+
+
+def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:
+    """Refuse models whose trees were grown on samples of the rows, which are not known."""
+    n_grown = ensemble.count[ensemble.tree_offset[:-1]]
+    other = np.flatnonzero(n_grown != n_rows)
+    if len(other):
+        raise DataError(
+            f"X has {n_rows} rows, but tree {other[0]} was grown on {n_grown[other[0]]}. The "
+            "comparison needs the training set of fit, with all rows in every tree: no subsample "
+            "and no validation set for early stopping."
+        )
+
+
+def _gradients(loss: BaseLoss, scores: Floats, dataset: Dataset) -> tuple[Floats, Floats]:
+    """Return weighted gradients and hessians of shape (n_outputs, n_rows)."""
+    target, weights = dataset.target_by_output, dataset.weights
+    return loss.gradients(target, scores, loss.row_weights(target, weights))

@@ -1,11 +1,10 @@
-"""What the theory needs of an ensemble of classifiers: who votes for what, and on which rows.
+"""The votes of an ensemble of classifiers, their weights, and the out-of-bag rows of each member.
 
-The protocol is three functions: `votes`, the class that each member gives each row; `vote_weights`,
-what a member's vote counts; and `out_of_bag`, the rows that a member was not fitted on. They know
+The functions `votes`, `vote_weights` and `out_of_bag` support
 
-- Hedgerow's ensembles, by their method ``predict_trees(X)`` (class numbers, a row a member) and
+- Hedgerow's ensembles, by their method ``predict_trees(X)`` (class indices, a row per member) and
   their ``estimators_samples_``;
-- AdaBoost in any form that has ``estimators_`` and ``estimator_weights_``;
+- AdaBoost in any form with ``estimators_`` and ``estimator_weights_``;
 - scikit-learn's RandomForestClassifier, ExtraTreesClassifier and BaggingClassifier.
 """
 
@@ -30,12 +29,12 @@ from hedgerow.exceptions import DataError, ParameterError
 Votes = NDArray[np.int32]
 ACCEPTED = (
     "a random forest, extra trees, a bagging classifier or a discrete AdaBoost classifier "
-    "(Hedgerow's or scikit-learn's)"
+    "of Hedgerow or scikit-learn"
 )
 
 
 def require_fitted(model: Any, accepted: str) -> None:
-    """Raise unless the model is a fitted estimator; `accepted` says in words what it may be."""
+    """Raise unless the model is a fitted estimator; `accepted` describes those allowed."""
     if isinstance(model, type) or not hasattr(model, "fit"):
         raise ParameterError(f"model={short_repr(model)} is not allowed; it must be {accepted}.")
     check_is_fitted(model)
@@ -44,63 +43,63 @@ def require_fitted(model: Any, accepted: str) -> None:
 def require_voters(model: Any) -> None:
     """Raise unless the model is a fitted ensemble of classifiers with one output."""
     require_fitted(model, ACCEPTED)
-    if not is_classifier(model) or not (_has_trees(model) or _is_known(model)):
-        raise ParameterError(f"model: {type(model).__name__} does not vote; give {ACCEPTED}.")
+    if not is_classifier(model) or not (_has_trees(model) or _is_supported(model)):
+        raise ParameterError(f"model: {type(model).__name__} is not {ACCEPTED}.")
     require_discrete(model)
     if isinstance(model.classes_, list):
         raise ParameterError(f"model: this {type(model).__name__} has more than one output.")
 
 
 def require_discrete(model: Any) -> None:
-    """Raise if the members of an AdaBoost add up numbers instead of voting for classes."""
+    """Raise if the members of an AdaBoost add scores instead of voting for classes."""
     algorithm = getattr(model, "algorithm", "SAMME")
     if hasattr(model, "estimator_weights_") and algorithm != "SAMME":
         raise ParameterError(
-            f"model: with algorithm={algorithm!r} the members of {type(model).__name__} add up "
-            "numbers, but this is about members that vote for a class: algorithm='SAMME'."
+            f"model: with algorithm={algorithm!r} the members of {type(model).__name__} add "
+            "scores, but they must vote for classes: use algorithm='SAMME'."
         )
 
 
 def class_numbers(model: Any, y: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return y as places among the model's classes."""
+    """Return y as indices of the model's classes."""
     return read_fitted_classes(y, model.classes_, n_rows, estimator_name=type(model).__name__)
 
 
 def votes(model: Any, X: Any) -> Votes:
-    """Return the class number that each member gives each row, of shape (n_members, n_rows)."""
+    """Return the class index that each member predicts for each row, (n_members, n_rows)."""
     if _has_trees(model):
         return np.asarray(model.predict_trees(X)).astype(np.int32, copy=False)
-    return np.stack([np.asarray(each).astype(np.int32) for each in _predictions(model, X)])
+    return np.stack([np.asarray(vote).astype(np.int32) for vote in _predictions(model, X)])
 
 
 def vote_weights(model: Any, n_members: int) -> Floats:
-    """Return what the vote of each member counts; 1 where all count the same."""
+    """Return the weight of each member's vote; 1 if all are equal."""
     weights = getattr(model, "estimator_weights_", None)
-    # scikit-learn leaves room for rounds that it did not come to.
+    # scikit-learn has entries for rounds after early termination.
     return np.ones(n_members) if weights is None else np.asarray(weights, np.float64)[:n_members]
 
 
 def out_of_bag(model: Any, n_rows: int) -> NDArray[np.bool_]:
-    """Return which of the training rows each member did not see, of shape (n_members, n_rows)."""
+    """Return the out-of-bag rows of each member, a mask of shape (n_members, n_rows)."""
     fitted_rows = _fitted_rows(model)
     if fitted_rows != n_rows:
         raise DataError(
-            f"X has {n_rows} rows, but the model was fitted on {fitted_rows}. Out-of-bag votes "
-            "need the training rows, in the order of fit."
+            f"X has {n_rows} rows, but the model was trained on {fitted_rows}. Out-of-bag votes "
+            "need the training set, in the order of fit."
         )
     samples = model.estimators_samples_
     outside = np.ones((len(samples), n_rows), np.bool_)
-    for row, drawn in zip(outside, samples, strict=True):
-        row[drawn] = False
+    for row, in_bag in zip(outside, samples, strict=True):
+        row[in_bag] = False
     return outside
 
 
 def margins_and_rivals(
     shares: Floats, truth: NDArray[np.int64]
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Return each row's share for its class less that of its rival, and the rival.
+    """Return each row's vote share of its class minus that of its rival, and the rival.
 
-    The rival is the other class with the largest share of the votes; the first of equals.
+    The rival is the other class with the largest share of the votes; the first of several.
     """
     rows = np.arange(len(shares))
     others = shares.copy()
@@ -110,7 +109,7 @@ def margins_and_rivals(
 
 
 def _fitted_rows(model: Any) -> int:
-    """Return how many rows an ensemble was fitted on, from where scikit-learn or we keep it."""
+    """Return the number of training rows of an ensemble of Hedgerow or scikit-learn."""
     inner = getattr(model, "_model", None)
     if inner is None:
         return int(model._n_samples)  # noqa: SLF001
@@ -129,12 +128,12 @@ def _is_boosted(model: Any) -> bool:
     return hasattr(model, "estimators_") and hasattr(model, "estimator_weights_")
 
 
-def _is_known(model: Any) -> bool:
+def _is_supported(model: Any) -> bool:
     return _is_forest(model) or isinstance(model, BaggingClassifier) or _is_boosted(model)
 
 
 def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
-    """Yield the class numbers that each member gives the rows."""
+    """Yield the class indices that each member predicts."""
     X = sound(X)
     if _is_forest(model):
         rows = _checked(model, X, np.float32)
@@ -148,7 +147,7 @@ def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
 
 
 def _checked(model: Any, X: Any, dtype: Any) -> Any:
-    """Read rows as scikit-learn's ensembles do: members know columns by place, not by name."""
+    """Read rows as scikit-learn's ensembles do: members have no column names."""
     return validate_data(
         model, X, reset=False, dtype=dtype, accept_sparse="csr", ensure_all_finite=False
     )

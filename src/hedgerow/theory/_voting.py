@@ -1,7 +1,7 @@
-"""Why many vote better than one, and how much of the data each of them sees.
+"""The error of majority votes, and the coverage of bootstrap samples.
 
 `majority_vote_error` is the binomial sum for independent classifiers, `bootstrap_coverage` the
-part of the rows that a bootstrap sample holds.
+expected fraction of the rows in a bootstrap sample.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from hedgerow.exceptions import ParameterError
 
 
 def majority_vote_error(error: ArrayLike, n: ArrayLike) -> Any:
-    """Return how often the majority of independent classifiers is wrong.
+    """Return the probability that the majority of independent classifiers is wrong.
 
-    Of n classifiers, each wrong with probability ε and independently of the others, more than half
-    must be wrong: Σ C(n, i) εⁱ (1 − ε)ⁿ⁻ⁱ over i > n/2. If n is even, half the votes may be wrong;
-    such a tie is decided by a fair coin, so that half its probability is added. (The vote of 2k is
-    then exactly as good as that of 2k − 1.)
+    If each of n classifiers is wrong with probability ε, independently of the others, the majority
+    is wrong with probability Σ C(n, i) εⁱ (1 − ε)ⁿ⁻ⁱ over i > n/2. For even n, half of the
+    probability of a tie is added. (The vote of 2k is then exactly as good as that of 2k − 1.)
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ def majority_vote_error(error: ArrayLike, n: ArrayLike) -> Any:
     Returns
     -------
     float or array
-        A number for two numbers, otherwise an array, broadcast as NumPy does.
+        A float for two scalars, otherwise an array, broadcast as in NumPy.
 
     Examples
     --------
@@ -54,12 +53,12 @@ def majority_vote_error(error: ArrayLike, n: ArrayLike) -> Any:
 def majority_vote_curve(
     n: ArrayLike = (5, 25, 101), *, error: ArrayLike | None = None
 ) -> MajorityVoteCurve:
-    """Return the error of the vote for several numbers of classifiers and many error rates.
+    """Return the error of majority votes for several numbers of classifiers and error rates.
 
     Parameters
     ----------
     n : int or array
-        Numbers of classifiers, a curve each.
+        Numbers of classifiers, one for each curve.
     error : array, optional
         Error rates of one classifier; 101 from 0 to 1 by default.
 
@@ -75,7 +74,7 @@ def majority_vote_curve(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MajorityVoteCurve(Result):
-    """How the error of a majority vote depends on the error of one voter.
+    """The error of a majority vote as a function of the error of one classifier.
 
     Attributes
     ----------
@@ -102,7 +101,7 @@ class MajorityVoteCurve(Result):
         }
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="one alone")
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=":", label="one classifier")
         for i, (n, curve) in enumerate(zip(self.n, self.vote_error, strict=True)):
             share = (i + 1) / len(self.n)
             ax.plot(self.error, curve, color=GREEN, alpha=0.25 + 0.75 * share, label=f"n = {n}")
@@ -111,10 +110,10 @@ class MajorityVoteCurve(Result):
 
 
 def bootstrap_coverage(n: ArrayLike, draws: ArrayLike | None = None) -> Any:
-    """Return the part of n rows that a bootstrap sample is expected to hold.
+    """Return the expected fraction of n rows that a bootstrap sample contains.
 
-    A row is missed by one draw with probability 1 − 1/n, so that 1 − (1 − 1/n)^draws of the rows
-    are held. With as many draws as rows that falls to 1 − 1/e = 0.632 as n grows.
+    One draw misses a row with probability 1 − 1/n, so that the sample contains
+    1 − (1 − 1/n)^draws of the rows. With n draws, this tends to 1 − 1/e = 0.632 as n grows.
 
     Parameters
     ----------
@@ -126,7 +125,7 @@ def bootstrap_coverage(n: ArrayLike, draws: ArrayLike | None = None) -> Any:
     Returns
     -------
     float or array
-        A number for numbers, otherwise an array, broadcast as NumPy does.
+        A float for scalars, otherwise an array, broadcast as in NumPy.
 
     Examples
     --------
@@ -135,25 +134,25 @@ def bootstrap_coverage(n: ArrayLike, draws: ArrayLike | None = None) -> Any:
     0.632
     """
     rows = _counts("n", n)
-    drawn = rows if draws is None else _counts("draws", draws, least=0)
+    n_draws = rows if draws is None else _counts("draws", draws, least=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        held = -np.expm1(drawn * np.log1p(-1.0 / rows))
-    return _number_or_array(np.where(drawn == 0, 0.0, held))
+        coverage = -np.expm1(n_draws * np.log1p(-1.0 / rows))
+    return _number_or_array(np.where(n_draws == 0, 0.0, coverage))
 
 
 def _number_or_array(values: NDArray[Any]) -> Any:
     return float(values) if np.ndim(values) == 0 else values
 
 
-def _probabilities(name: str, given: ArrayLike) -> Floats:
-    array = np.asarray(given)
+def _probabilities(name: str, values: ArrayLike) -> Floats:
+    array = np.asarray(values)
     if array.dtype.kind not in "fiu" or not ((array >= 0) & (array <= 1)).all():
-        raise ParameterError(f"{name}={given!r} is not allowed; it must be in [0, 1].")
+        raise ParameterError(f"{name}={values!r} is not allowed; it must be in [0, 1].")
     return array.astype(np.float64)
 
 
-def _counts(name: str, given: ArrayLike, least: int = 1) -> NDArray[np.int64]:
-    array = np.asarray(given)
+def _counts(name: str, values: ArrayLike, least: int = 1) -> NDArray[np.int64]:
+    array = np.asarray(values)
     if array.dtype.kind not in "iu" or not (array >= least).all():
-        raise ParameterError(f"{name}={given!r} is not allowed; it must be an int >= {least}.")
+        raise ParameterError(f"{name}={values!r} is not allowed; it must be an int >= {least}.")
     return array.astype(np.int64)

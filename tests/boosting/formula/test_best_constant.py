@@ -1,4 +1,4 @@
-"""Where a written loss starts: against closed forms, and where there is no minimum."""
+"""The base score of a formula loss: against closed forms, and where there is no minimum."""
 
 # ruff: noqa: ARG005
 
@@ -49,8 +49,8 @@ CLOSED_FORMS = {
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_the_constant_is_that_of_the_closed_form(name):
     function, y, expected = CLOSED_FORMS[name]
-    found = Loss(function).base_score(y, WEIGHTS)
-    np.testing.assert_allclose(found, [expected], rtol=1e-12)
+    actual = Loss(function).base_score(y, WEIGHTS)
+    np.testing.assert_allclose(actual, [expected], rtol=1e-12)
 
 
 def test_the_squared_error_starts_at_the_mean_to_the_last_bit():
@@ -68,24 +68,24 @@ def test_a_quantile_minimises_the_pinball_loss(seed, level, log_scale):
 
     loss = Loss(pinball)
     best = min(pinball(y, at).sum() for at in y)
-    found = pinball(y, loss.base_score(y)[0]).sum()
-    assert found <= best * (1.0 + 1e-9)
+    actual = pinball(y, loss.base_score(y)[0]).sum()
+    assert actual <= best * (1.0 + 1e-9)
 
 
 def test_a_loss_that_falls_for_ever_has_a_finite_start():
-    found = Loss(lambda y, f: np.logaddexp(0.0, -f)).base_score(Y)
-    assert 20.0 < found[0] < 60.0
+    actual = Loss(lambda y, f: np.logaddexp(0.0, -f)).base_score(Y)
+    assert 20.0 < actual[0] < 60.0
 
 
 def test_the_nearest_valley_of_a_loss_with_several_is_found():
     y = np.array([0.0] * 10 + [50.0] * 3)
-    found = Loss(lambda y, f: np.log1p((y - f) ** 2)).base_score(y)
-    np.testing.assert_allclose(found, 0.0, atol=0.01)
+    actual = Loss(lambda y, f: np.log1p((y - f) ** 2)).base_score(y)
+    np.testing.assert_allclose(actual, 0.0, atol=0.01)
 
 
 def test_a_start_where_the_loss_is_not_defined_is_passed_over():
-    found = Loss(lambda y, f: -np.log(3.0 - f) - np.log(f - 1.0)).base_score(np.array([2.5, 2.6]))
-    np.testing.assert_allclose(found, 2.0, rtol=1e-12)
+    actual = Loss(lambda y, f: -np.log(3.0 - f) - np.log(f - 1.0)).base_score(np.array([2.5, 2.6]))
+    np.testing.assert_allclose(actual, 2.0, rtol=1e-12)
 
 
 def test_a_loss_that_is_nowhere_defined_is_refused():
@@ -98,9 +98,9 @@ def multinomial(y, f):
 
 
 def test_several_constants_of_the_multinomial_loss_are_the_log_priors():
-    found = Loss(multinomial, n_outputs=4).base_score(CLASSES, WEIGHTS)
+    actual = Loss(multinomial, n_outputs=4).base_score(CLASSES, WEIGHTS)
     priors = np.bincount(CLASSES, WEIGHTS) / WEIGHTS.sum()
-    np.testing.assert_allclose(special.softmax(found), priors, rtol=1e-9)
+    np.testing.assert_allclose(special.softmax(actual), priors, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
@@ -109,8 +109,8 @@ def test_several_constants_of_different_kinds(scale):
         mean, log_scale = f.T
         return 0.5 * ((y - mean) * np.exp(-log_scale)) ** 2 + log_scale
 
-    found = Loss(gaussian, n_outputs=2).base_score(scale * Y)
-    np.testing.assert_allclose(found, [scale * Y.mean(), np.log(scale * Y.std())], rtol=1e-7)
+    actual = Loss(gaussian, n_outputs=2).base_score(scale * Y)
+    np.testing.assert_allclose(actual, [scale * Y.mean(), np.log(scale * Y.std())], rtol=1e-7)
 
 
 def test_several_constants_of_a_loss_with_corners():
@@ -120,15 +120,15 @@ def test_several_constants_of_a_loss_with_corners():
         r = y[:, None] - f
         return np.maximum(levels * r, (levels - 1.0) * r).sum(axis=1)
 
-    found = Loss(pinball, n_outputs=3).base_score(Y)
+    actual = Loss(pinball, n_outputs=3).base_score(Y)
     expected = np.sort(Y)[(levels * len(Y)).astype(int)]
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
 def test_several_constants_start_at_the_means_of_several_targets():
     targets = RNG.normal(size=(50, 2)) * [1.0, 1e6] + [3.0, 1e8]
-    found = Loss(lambda y, f: ((y - f) ** 2).sum(axis=1), n_outputs=2).base_score(targets)
-    np.testing.assert_allclose(found, targets.mean(axis=0), rtol=1e-14)
+    actual = Loss(lambda y, f: ((y - f) ** 2).sum(axis=1), n_outputs=2).base_score(targets)
+    np.testing.assert_allclose(actual, targets.mean(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize(

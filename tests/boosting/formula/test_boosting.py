@@ -1,4 +1,4 @@
-"""Written losses in gradient boosting: against the built-in losses, and what only they can do."""
+"""Formula losses in gradient boosting: against the built-in losses, and what only they can do."""
 
 # ruff: noqa: ARG005
 
@@ -114,7 +114,7 @@ FORMULAS = {
     "quantile": (pinball(0.8), built_in.QuantileLoss((0.8,)), NUMBERS),
     "hinge": (lambda y, f: np.maximum(0.0, 1.0 - sign(y) * f), built_in.HingeLoss(), LABELS),
 }
-STRAIGHT = ("absolute", "quantile", "hinge")
+PIECEWISE_LINEAR = ("absolute", "quantile", "hinge")
 # Of these the built-in loss has a hessian of its own, under which steps are never too long.
 BOUNDED = ("huber", "huber by where", "pseudo huber", "log cosh", "focal")
 
@@ -125,7 +125,7 @@ def test_derivatives_are_those_of_the_built_in_loss(name):
     first, second = hr.Loss(formula).derivatives(y, SCORES)
     gradient, hessian = loss.gradients(y.astype(float), SCORES[None], None)
     np.testing.assert_allclose(first, gradient, rtol=1e-12, atol=1e-13)
-    if name in STRAIGHT:
+    if name in PIECEWISE_LINEAR:
         assert not second.any()
     elif name not in BOUNDED:
         np.testing.assert_allclose(second, hessian, rtol=1e-11, atol=1e-13)
@@ -196,14 +196,14 @@ def test_leaves_of_a_straight_loss_are_minimal(splitter):
     assert len(np.unique(leaves)) == 5
     for leaf in np.unique(leaves):
         y = NUMBERS[leaves == leaf]
-        found = np.abs(y - predicted[leaves == leaf]).sum()
-        assert found <= 1.005 * np.abs(y - np.median(y)).sum()
+        actual = np.abs(y - predicted[leaves == leaf]).sum()
+        assert actual <= 1.005 * np.abs(y - np.median(y)).sum()
 
 
 def test_leaves_are_searched_among_the_drawn_rows_and_capped():
     options = {"loss": hr.Loss(absolute), "learning_rate": 1.0, "max_leaves": 4}
-    drawn = hr.GradientBoostingRegressor(subsample=0.5, n_estimators=3, **options).fit(X, NUMBERS)
-    assert np.abs(NUMBERS - drawn.predict(X)).mean() < np.abs(NUMBERS - np.median(NUMBERS)).mean()
+    sampled = hr.GradientBoostingRegressor(subsample=0.5, n_estimators=3, **options).fit(X, NUMBERS)
+    assert np.abs(NUMBERS - sampled.predict(X)).mean() < np.abs(NUMBERS - np.median(NUMBERS)).mean()
     capped = hr.GradientBoostingRegressor(max_delta_step=0.1, n_estimators=1, **options)
     steps = capped.fit(X, NUMBERS).predict(X) - capped._model.ensemble.base_score[0]
     assert np.abs(steps).max() == pytest.approx(0.1)
@@ -275,11 +275,11 @@ def test_several_columns_of_y_are_seen_at_once(strategy):
     np.testing.assert_allclose(own.predict(X), other.predict(X), rtol=1e-8)
     straight = hr.GradientBoostingRegressor(loss=hr.Loss(absolute_of_both), **options)
     quantiles = hr.GradientBoostingRegressor(loss="absolute_error", **options)
-    found, expected = (
+    actual, expected = (
         absolute_of_both(TWO, model.fit(X, TWO).predict(X)).mean()
         for model in (straight, quantiles)
     )
-    assert found == pytest.approx(expected, rel=0.05)
+    assert actual == pytest.approx(expected, rel=0.05)
 
 
 def test_columns_of_y_may_share_a_score():
@@ -318,12 +318,12 @@ def test_losses_that_are_not_convex_are_minimised():
 
     y = NUMBERS + np.where(np.random.RandomState(0).uniform(size=N) < 0.1, 1000.0, 0.0)
     start = cauchy(y, hr.Loss(cauchy).base_score(y)).mean()
-    found = {}
+    actual = {}
     for curvature in ("absolute", "clipped", "constant"):
         loss = hr.Loss(cauchy, curvature=curvature)
         model = hr.GradientBoostingRegressor(loss=loss, **FEW).fit(X, y)
-        found[curvature] = cauchy(y, model.predict(X)).mean()
-    assert found["absolute"] < min(found["clipped"], found["constant"]) < start
+        actual[curvature] = cauchy(y, model.predict(X)).mean()
+    assert actual["absolute"] < min(actual["clipped"], actual["constant"]) < start
 
 
 def test_the_mean_loss_is_measured_unless_something_else_is():
@@ -436,7 +436,7 @@ def test_a_lambda_is_saved_by_name_and_not_pickled(tmp_path):
         pickle.dumps(model)
 
 
-def test_stagewise_boosting_takes_written_losses():
+def test_stagewise_boosting_takes_formula_losses():
     own = hr.StagewiseRegressor(loss=hr.Loss(squared), n_estimators=5).fit(X, NUMBERS)
     other = hr.StagewiseRegressor(n_estimators=5).fit(X, NUMBERS)
     np.testing.assert_allclose(own.predict(X), other.predict(X), rtol=1e-9)
@@ -457,16 +457,16 @@ def test_the_first_gradients_of_a_fit_are_checked_and_no_others():
 
 
 def test_classes_come_as_integers():
-    seen = []
+    observed = []
 
     def looks(y, f):
-        seen.append(y.dtype)
+        observed.append(y.dtype)
         return log_loss(y, f)
 
     loss = FormulaLoss.for_classification(hr.Loss(looks), built_in.BinaryLogLoss())
     assert isinstance(loss, FormulaLoss)
     loss.gradients(LABELS.astype(float), SCORES[None], None)
-    assert set(seen) == {np.dtype(np.intp)}
+    assert set(observed) == {np.dtype(np.intp)}
 
 
 class StopError(Exception):

@@ -18,8 +18,8 @@ HARMLESS = {
     "squared": lambda y, f: (y - f) ** 2,
     "absolute": lambda y, f: np.abs(y - f),
     "quantile": lambda y, f: np.maximum(0.9 * (y - f), -0.1 * (y - f)),
-    "corners everywhere": lambda y, f: np.abs(np.sin(3e3 * (y - f))),
-    "huber of a small corner": lambda y, f: np.where(
+    "kinks everywhere": lambda y, f: np.abs(np.sin(3e3 * (y - f))),
+    "huber with a small delta": lambda y, f: np.where(
         np.abs(y - f) < 1e-3, 500 * (y - f) ** 2, np.abs(y - f)
     ),
     "steps": lambda y, f: np.where(f > 4.0, 2.0, 1.0) * (y - f) ** 2,
@@ -28,7 +28,7 @@ HARMLESS = {
     "small": lambda y, f: 1e-12 * (y - f) ** 2,
     "large beside its changes": lambda y, f: 1e9 + (y - f) ** 2,
     "other arrays": lambda y, f: CAPTURED * (y - f) ** 2,
-    "straight": lambda y, f: y * f,
+    "linear": lambda y, f: y * f,
     "not convex": lambda y, f: np.log1p((y - f) ** 2),
 }
 

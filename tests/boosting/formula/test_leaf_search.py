@@ -58,7 +58,7 @@ def rows(scores=None, weights=None, bag=None):
     return LeafRows(Y, scores[0], scores, weights, LEAF, bag)
 
 
-def searched(loss, of=None, **options):
+def leaf_steps(loss, of=None, **options):
     search = LeafSearch(loss, Y, **{"learning_rate": 1.0, "max_delta_step": 0.0, **options})
     return search.replace(star(), 0, rows() if of is None else of, 1)
 
@@ -77,7 +77,7 @@ def excess(level, step, y, weights=None):
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.93])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_leaves_of_the_pinball_loss_are_quantiles(level, weights):
-    steps = searched(pinball(level), rows(weights=weights))
+    steps = leaf_steps(pinball(level), rows(weights=weights))
     for leaf, step in enumerate(steps):
         members = leaf == LEAF
         of_members = None if weights is None else weights[members]
@@ -86,14 +86,14 @@ def test_leaves_of_the_pinball_loss_are_quantiles(level, weights):
 
 def test_only_rows_of_the_bag_count():
     bag = np.flatnonzero(Y > 0.0).astype(np.uint32)
-    steps = searched(pinball(0.5), rows(bag=bag))
+    steps = leaf_steps(pinball(0.5), rows(bag=bag))
     for leaf, step in enumerate(steps):
         assert excess(0.5, step, Y[(leaf == LEAF) & (Y > 0.0)]) < 2e-3
 
 
 def test_steps_are_from_the_scores():
     shift = np.arange(N_LEAVES)[LEAF].astype(float)
-    steps = searched(pinball(0.5), rows(scores=shift[None]))
+    steps = leaf_steps(pinball(0.5), rows(scores=shift[None]))
     for leaf, step in enumerate(steps):
         assert excess(0.5, leaf + step, Y[leaf == LEAF]) < 2e-3
 
@@ -109,25 +109,25 @@ def test_values_are_written_into_the_tree_shrunk_and_capped():
 
 def test_leaves_of_a_loss_that_is_not_straight_stay():
     bent = Sloped(lambda y, f: f - y, is_piecewise_linear=False)
-    np.testing.assert_array_equal(searched(bent), 99.0)
+    np.testing.assert_array_equal(leaf_steps(bent), 99.0)
 
 
 def test_a_leaf_that_is_at_its_best_stays_there():
     medians = np.array([np.median(Y[leaf == LEAF]) for leaf in range(N_LEAVES)])
-    steps = searched(pinball(0.5), rows(scores=medians[LEAF][None]))
+    steps = leaf_steps(pinball(0.5), rows(scores=medians[LEAF][None]))
     np.testing.assert_allclose(steps, 0.0, atol=0.3)
 
 
 def test_slopes_that_are_not_finite_are_too_far():
     barrier = Sloped(lambda y, f: np.where(f < 30.0, np.where(y + 20.0 > f, -1.0, 1.0), np.nan))
-    steps = searched(barrier)
+    steps = leaf_steps(barrier)
     assert (steps < 30.0).all()
     for leaf, step in enumerate(steps):
         assert step == pytest.approx(np.median(Y[leaf == LEAF]) + 20.0, abs=0.6)
 
 
 def test_a_loss_that_falls_for_ever_gives_finite_steps():
-    assert np.isfinite(searched(Sloped(lambda y, _: np.full_like(y, -1.0)))).all()
+    assert np.isfinite(leaf_steps(Sloped(lambda y, _: np.full_like(y, -1.0)))).all()
 
 
 def test_the_scale_of_the_target_does_not_matter():

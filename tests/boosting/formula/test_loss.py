@@ -44,8 +44,8 @@ def test_gradients_have_the_shape_of_the_scores():
 
 def test_a_loss_is_a_function_that_returns_gradient_and_hessian():
     loss = Loss(cauchy)
-    for called, asked in zip(loss(Y, F), loss.gradients(Y, F), strict=True):
-        np.testing.assert_array_equal(called, asked)
+    for called, expected in zip(loss(Y, F), loss.gradients(Y, F), strict=True):
+        np.testing.assert_array_equal(called, expected)
 
 
 def test_lists_are_taken():
@@ -66,8 +66,8 @@ def test_negative_hessians_become_their_absolute_value_or_zero_or_one():
 
 
 def test_a_straight_loss_has_a_hessian_of_one():
-    for straight in (lambda y, f: np.abs(y - f), lambda y, f: np.maximum(0.0, 1.0 - y * f)):
-        np.testing.assert_array_equal(Loss(straight).gradients(Y, F)[1], 1.0)
+    for piecewise_linear in (lambda y, f: np.abs(y - f), lambda y, f: np.maximum(0.0, 1.0 - y * f)):
+        np.testing.assert_array_equal(Loss(piecewise_linear).gradients(Y, F)[1], 1.0)
 
 
 def huber(y, f):
@@ -75,7 +75,7 @@ def huber(y, f):
     return np.where(r < 1.0, 1.5 * r**2, 3.0 * r - 1.5)
 
 
-def test_a_loss_that_is_straight_in_most_rows_has_the_hessian_of_the_others():
+def test_a_loss_that_is_linear_in_most_rows_has_the_hessian_of_the_others():
     near, far = np.full(20, 0.5), np.full(40, 5.0)
     zeros = np.zeros(60)
     _, mostly_far = Loss(huber).gradients(zeros, np.concatenate([near, far]))
@@ -94,7 +94,7 @@ def test_rows_without_a_gradient_need_no_hessian():
     )
 
 
-def test_each_output_is_straight_by_itself():
+def test_each_output_is_piecewise_linear_by_itself():
     def half_straight(y, f):
         return np.abs(y - f[:, 0]) + (y - f[:, 1]) ** 2
 
@@ -149,7 +149,10 @@ def test_an_exception_of_the_function_is_passed_through():
         ({"function": 3}, r"function=3 is not allowed; it must be a function \(y, f\)"),
         ({"link": "logit"}, "link='logit' is not allowed; did you mean 'sigmoid'"),
         ({"n_outputs": 0}, "n_outputs=0 is not allowed"),
-        ({"curvature": "exact"}, "curvature='exact' is not allowed; it must be 'absolute' or"),
+        (
+            {"curvature": "exact"},
+            "curvature='exact' is not allowed; it must be 'absolute', 'clipped' or",
+        ),
         ({"name": 3}, "name=3 is not allowed; it must be a str"),
     ],
 )

@@ -114,7 +114,7 @@ def test_ids_sizes_and_columns_tell_the_same(fitted):
     expected = fitted.predict(X)
     frame = pd.DataFrame(X, columns=list("abcde"))
     named = frame.assign(query=np.char.add("q", QID.astype(str)))
-    for model, table, told in [
+    for model, table, arguments in [
         (ranker(), X, {"group": GROUP}),
         (ranker(), X, {"qid": list(QID.astype(str))}),
         (ranker(), X, {"qid": pd.Series(QID, dtype="category")}),
@@ -124,10 +124,10 @@ def test_ids_sizes_and_columns_tell_the_same(fitted):
         (ranker(qid_column=5), named, {}),
         (ranker(qid_column=0), scipy.sparse.csr_array(np.insert(X, 0, QID, axis=1)), {}),
     ]:
-        model.fit(table, Y, **told)
+        model.fit(table, Y, **arguments)
         np.testing.assert_array_equal(model.predict(table), expected)
         assert model.n_features_in_ == 5
-        assert model.score(table, Y, **told) == pytest.approx(fitted.score(X, Y, qid=QID))
+        assert model.score(table, Y, **arguments) == pytest.approx(fitted.score(X, Y, qid=QID))
 
 
 def test_a_column_of_queries_need_not_be_there_to_predict(fitted):
@@ -149,12 +149,12 @@ def test_rows_of_queries_may_be_mixed(fitted):
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("arguments", "message"),
     [
-        ({}, "qid .* group .* qid_column .* none of them is given"),
-        ({"qid": QID, "group": GROUP}, "qid and group are given"),
-        ({"qid": QID[:-1]}, f"of {N - 1} rows, but X has {N}"),
-        ({"group": GROUP[:-1]}, r"group adds up to \d+ rows, but X has \d+"),
+        ({}, "qid .* group .* qid_column .* but got none"),
+        ({"qid": QID, "group": GROUP}, "but got qid and group"),
+        ({"qid": QID[:-1]}, f"qid has {N - 1} rows, but X has {N}"),
+        ({"group": GROUP[:-1]}, r"group sums to \d+ rows, but X has \d+"),
         ({"group": [N - 1, 1.5]}, "ints, 1 or more"),
         ({"group": [N, 0]}, "ints, 1 or more"),
         ({"group": ["a"]}, "ints, 1 or more"),
@@ -167,16 +167,16 @@ def test_rows_of_queries_may_be_mixed(fitted):
         ({"qid": QID, "eval_set": 3}, "eval_set must be a list"),
     ],
 )
-def test_what_does_not_tell_queries_is_refused(told, message):
+def test_what_does_not_tell_queries_is_refused(arguments, message):
     with pytest.raises(hr.DataError, match=message):
-        ranker().fit(X, Y, **told)
+        ranker().fit(X, Y, **arguments)
 
 
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ("query", "names the column 'query', which X does not"),
-        (7, "qid_column has the index 7"),
+        ("query", "X has no column 'query'"),
+        (7, "qid_column: index 7 is out of range"),
         (0, "NaN"),
     ],
 )
@@ -246,7 +246,7 @@ def test_huge_steps_end_in_a_ranking_or_are_refused(loss):
     """Forces do not grow with the scores, which a huge step sends far apart."""
     model = ranker(loss=loss, learning_rate=1e300).fit(X, relevances(loss), qid=QID)
     assert np.isfinite(model.predict(X)).all()
-    with pytest.raises(hr.ParameterError, match="beyond all bounds"):
+    with pytest.raises(hr.ParameterError, match="makes the scores diverge"):
         ranker(loss=loss, learning_rate=1e308, reg_lambda=0.0).fit(X, relevances(loss), qid=QID)
 
 
@@ -279,34 +279,37 @@ def test_a_fit_that_fails_leaves_the_ranker_as_it_was(fitted):
 
 
 def test_evaluation_sets_have_queries_of_their_own():
-    held = QID >= 60
+    holdout = QID >= 60
     weights = np.where(QID % 2, 1.0, 3.0)
     model = ranker(eval_metric=["ndcg@5", "map", "mrr@10"]).fit(
-        X[~held], Y[~held], qid=QID[~held],
-        eval_set=[(X[~held], Y[~held], QID[~held]), (X[held], Y[held], QID[held], weights[held])],
+        X[~holdout], Y[~holdout], qid=QID[~holdout],
+        eval_set=[
+            (X[~holdout], Y[~holdout], QID[~holdout]),
+            (X[holdout], Y[holdout], QID[holdout], weights[holdout]),
+        ],
         eval_names=["train", "test"],
     )  # fmt: skip
     assert list(model.evals_result_["test"]) == ["ndcg@5", "map", "mrr@10"]
-    wanted = model.score(X[held], Y[held], weights[held], qid=QID[held], k=5)
-    assert model.evals_result_["test"]["ndcg@5"][-1] == wanted
+    desired = model.score(X[holdout], Y[holdout], weights[holdout], qid=QID[holdout], k=5)
+    assert model.evals_result_["test"]["ndcg@5"][-1] == desired
     assert (
-        model.score(X[~held], Y[~held], qid=QID[~held], k=5)
+        model.score(X[~holdout], Y[~holdout], qid=QID[~holdout], k=5)
         == (model.evals_result_["train"]["ndcg@5"][-1])
     )
 
 
 def test_early_stopping_holds_whole_queries_out():
-    seen = []
+    observed = []
 
     def rows(y, scores):
-        seen.append(len(y))
+        observed.append(len(y))
         return "rows", 0.0, False
 
     ranker(early_stopping=True, validation_fraction=0.2, eval_metric=rows).fit(X, Y, qid=QID)
-    held = seen[:16]
-    assert len(held) == 16
-    assert not set(held) - set(GROUP.tolist())
-    with pytest.raises(hr.DataError, match="of 2 groups: none"):
+    holdout = observed[:16]
+    assert len(holdout) == 16
+    assert not set(holdout) - set(GROUP.tolist())
+    with pytest.raises(hr.DataError, match="of 2 groups is none"):
         ranker(early_stopping=True).fit(X[:20], Y[:20], group=[10, 10])
 
 
@@ -352,9 +355,9 @@ def test_cross_validation_with_routed_ids():
         )
     np.testing.assert_array_equal(results["test_score"], in_pipeline)
     folds = GroupKFold(4).split(X, Y, QID)
-    for (train, test), found in zip(folds, results["test_score"], strict=True):
+    for (train, test), actual in zip(folds, results["test_score"], strict=True):
         by_hand = ranker().fit(X[train], Y[train], qid=QID[train])
-        assert found == by_hand.score(X[test], Y[test], qid=QID[test])
+        assert actual == by_hand.score(X[test], Y[test], qid=QID[test])
 
 
 def test_cross_validation_and_search_with_a_column_need_no_routing():
@@ -420,18 +423,18 @@ def test_cross_validation_keeps_queries_together():
     assert all(not set(QID[f.train]) & set(QID[f.held_out]) for f in ours.folds)
     for fold, score in zip(ours.folds, ours["test_score"], strict=True):
         model = ranker().fit(X[fold.train], Y[fold.train], qid=QID[fold.train])
-        held = fold.held_out
-        assert score == model.score(X[held], Y[held], qid=QID[held])
+        holdout = fold.held_out
+        assert score == model.score(X[holdout], Y[holdout], qid=QID[holdout])
 
 
-@pytest.mark.parametrize("told", ["params", "group", "column"])
-def test_cross_validation_may_be_told_of_queries_in_other_ways(told):
+@pytest.mark.parametrize("form", ["params", "group", "column"])
+def test_cross_validation_may_be_told_of_queries_in_other_ways(form):
     ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
-    if told == "column":
+    if form == "column":
         model, table, options = ranker(qid_column=0), np.column_stack([QID, X]), {}
     else:
         model, table = ranker(), X
-        options = {"params": {"qid": QID} if told == "params" else {"group": GROUP}}
+        options = {"params": {"qid": QID} if form == "params" else {"group": GROUP}}
     other = hr.cross_validate(model, table, Y, cv=4, share_bins=False, **options)
     np.testing.assert_array_equal(other.scores["score"], ours.scores["score"])
 
@@ -439,7 +442,9 @@ def test_cross_validation_may_be_told_of_queries_in_other_ways(told):
 def test_cross_validation_without_queries_says_how_to_give_them():
     with pytest.raises(hr.DataError, match=r"cross_validate\(model, X, y, qid=qid\)"):
         hr.cross_validate(ranker(), X, Y)
-    with pytest.raises(hr.ParameterError, match="qid is given twice"):
+    with pytest.raises(hr.ParameterError, match="qid is passed twice"):
         hr.cross_validate(ranker(), X, Y, qid=QID, params={"qid": QID})
-    with pytest.raises(hr.ParameterError, match="fit of GradientBoostingRegressor takes none"):
+    with pytest.raises(
+        hr.ParameterError, match="fit of GradientBoostingRegressor does not accept it"
+    ):
         hr.cross_validate(hr.GradientBoostingRegressor(), X, Y, qid=QID)

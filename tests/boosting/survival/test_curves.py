@@ -22,8 +22,8 @@ def test_accelerated_times_are_log_normal_log_logistic_or_weibull(distribution):
     for row, score in enumerate(SCORES):
         of_time = OF_TIME[distribution](score)
         np.testing.assert_allclose(np.exp(-hazard[row]), of_time.sf(TIMES), rtol=1e-10, atol=1e-300)
-        for part in (0.01, 0.5, 0.9):
-            assert curve.quantile(SCORES, part)[row] == pytest.approx(of_time.ppf(part))
+        for level in (0.01, 0.5, 0.9):
+            assert curve.quantile(SCORES, level)[row] == pytest.approx(of_time.ppf(level))
 
 
 def test_proportional_hazards_step_at_events():
@@ -41,10 +41,10 @@ def test_proportional_hazards_step_at_events():
 
 def test_a_quantile_is_where_the_curve_passes_it():
     curve = ProportionalHazards(np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.3, 0.9]))
-    for part in (0.05, 0.2, 0.5):
-        time = curve.quantile(SCORES, part)
+    for level in (0.05, 0.2, 0.5):
+        time = curve.quantile(SCORES, level)
         for row in np.flatnonzero(np.isfinite(time)):
             own = SCORES[[row]]
             after = np.exp(-curve.cumulative_hazard(own, time[[row]]))[0, 0]
             before = np.exp(-curve.cumulative_hazard(own, time[[row]] - 1e-9))[0, 0]
-            assert after <= 1 - part < before
+            assert after <= 1 - level < before

@@ -60,8 +60,8 @@ def test_coxs_loss_and_its_derivatives_are_those_of_brute_force(ties, digits, we
     def total(scores):
         return oracle.cox_loss(bounds, scores, w, ties)
 
-    seen = bounds[:, 0] == bounds[:, 1]
-    assert loss.mean(bounds, SCORES, weights) == pytest.approx(total(SCORES) / w[seen].sum())
+    observed = bounds[:, 0] == bounds[:, 1]
+    assert loss.mean(bounds, SCORES, weights) == pytest.approx(total(SCORES) / w[observed].sum())
     g, h = derivatives(loss, bounds, SCORES, weights)
     for row in range(N):
         slope, curvature = differences(total, SCORES, row)
@@ -100,13 +100,13 @@ def test_risks_far_apart_do_not_break_coxs_loss():
 def test_without_covariates_the_baseline_is_nelson_and_aalens(ties):
     bounds = right_censored(1)
     curve = CoxLoss(ties).curve(bounds.T, np.zeros(N), None)
-    time, seen = bounds[:, 0], bounds[:, 0] == bounds[:, 1]
+    time, observed = bounds[:, 0], bounds[:, 0] == bounds[:, 1]
     expected, total = [], 0.0
-    for t in np.unique(time[seen]):
-        deaths, n = (seen & (time == t)).sum(), (time >= t).sum()
+    for t in np.unique(time[observed]):
+        deaths, n = (observed & (time == t)).sum(), (time >= t).sum()
         total += sum(1.0 / (n - k) for k in range(deaths)) if ties == "efron" else deaths / n
         expected.append(total)
-    np.testing.assert_array_equal(curve.times, np.unique(time[seen]))
+    np.testing.assert_array_equal(curve.times, np.unique(time[observed]))
     np.testing.assert_allclose(curve.hazard, expected, rtol=1e-12)
 
 
@@ -197,10 +197,10 @@ def test_an_interval_far_above_all_has_the_curvature_of_what_comes_later():
     loss, scores = FailureTimeLoss("extreme", 1.0), np.zeros(len(z))
     intervals = np.column_stack([np.exp(z), np.exp(z + 0.5)])
     later = np.column_stack([np.exp(z), np.full(len(z), np.inf)])
-    for found, expected in zip(
+    for actual, expected in zip(
         derivatives(loss, intervals, scores), derivatives(loss, later, scores), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        np.testing.assert_allclose(actual, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -208,8 +208,8 @@ def test_an_interval_of_one_step_of_a_number_has_a_likelihood(distribution):
     after = np.nextafter(1.0, 2.0)
     loss = FailureTimeLoss(distribution, 1.0)
     density = -STANDARD[distribution].logpdf(-5.0)
-    found = loss.mean(np.array([[1.0, after]]), np.array([5.0]), None)
-    assert found == pytest.approx(density - np.log(after - 1.0), rel=1e-12)
+    actual = loss.mean(np.array([[1.0, after]]), np.array([5.0]), None)
+    assert actual == pytest.approx(density - np.log(after - 1.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
@@ -275,14 +275,14 @@ MANY_WEIGHTS = np.tile(WEIGHTS, TIMES_OVER)
 
 def counting(loss):
     """Have a loss count the rows that it looks at to find a scale."""
-    seen, losses = [], loss._losses
+    observed, losses = [], loss._losses
 
     def look(rows, *given):
-        seen.append(rows.n)
+        observed.append(rows.n)
         return losses(rows, *given)
 
     loss._losses = look
-    return seen
+    return observed
 
 
 @pytest.mark.parametrize("weights", [None, MANY_WEIGHTS], ids=["plain", "weighted"])
@@ -291,15 +291,15 @@ def test_many_rows_have_the_scale_that_each_of_them_alone_would_have(distributio
     once = None if weights is None else WEIGHTS
     expected = FailureTimeLoss(distribution, None).curve(BOUNDS.T, SCORES, once).scale
     loss = FailureTimeLoss(distribution, None)
-    seen = counting(loss)
-    found = loss.curve(MANY_BOUNDS.T, MANY_SCORES, weights).scale
-    assert found == pytest.approx(expected, rel=1e-8)
-    assert seen.count(len(MANY_BOUNDS)) <= 6
+    observed = counting(loss)
+    actual = loss.curve(MANY_BOUNDS.T, MANY_SCORES, weights).scale
+    assert actual == pytest.approx(expected, rel=1e-8)
+    assert observed.count(len(MANY_BOUNDS)) <= 6
     # Rounds are content with less.
-    seen.clear()
+    observed.clear()
     g, _ = loss.gradients(MANY_BOUNDS.T, MANY_SCORES[np.newaxis], weights)
-    assert seen.count(len(MANY_BOUNDS)) <= 3
-    exact, _ = derivatives(FailureTimeLoss(distribution, found), MANY_BOUNDS, MANY_SCORES, weights)
+    assert observed.count(len(MANY_BOUNDS)) <= 3
+    exact, _ = derivatives(FailureTimeLoss(distribution, actual), MANY_BOUNDS, MANY_SCORES, weights)
     np.testing.assert_allclose(g[0], exact, rtol=1e-2, atol=1e-3 * np.abs(exact).max())
 
 

@@ -130,8 +130,8 @@ def test_the_median_is_where_half_survive(fitted):
 def test_the_mean_curve_is_that_of_kaplan_and_meier():
     """Of the right model, what it says of all rows together is what was seen of them."""
     order = np.argsort(BOUNDS[:, 0])
-    time, seen = BOUNDS[order, 0], np.isfinite(BOUNDS[order, 1])
-    kaplan_meier = np.cumprod(1.0 - seen / np.arange(N, 0, -1))
+    time, observed = BOUNDS[order, 0], np.isfinite(BOUNDS[order, 1])
+    kaplan_meier = np.cumprod(1.0 - observed / np.arange(N, 0, -1))
     at = np.array([0.3, 0.7, 1.0, 2.0, 4.0])
     expected = kaplan_meier[np.searchsorted(time, at, side="right") - 1]
     for parameters in ({"loss": "cox"}, {"loss": "aft", "aft_distribution": "extreme"}):
@@ -273,7 +273,7 @@ def test_structured_targets_in_cross_validation():
     y = np.empty(N, dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = np.isfinite(BOUNDS[:, 1]), BOUNDS[:, 0]
     frame = pd.DataFrame({"event": y["event"], "time": y["time"]})
-    scores = [cross_val_score(model_of(), X, given, cv=3) for given in (y, frame, BOUNDS, Y)]
+    scores = [cross_val_score(model_of(), X, target, cv=3) for target in (y, frame, BOUNDS, Y)]
     for others in scores[1:]:
         np.testing.assert_array_equal(others, scores[0])
     assert scores[0].min() > 0.75
@@ -295,7 +295,7 @@ def test_few_events_may_all_be_held_out():
     assert model.fit(table, y).auto_.n_folds == 0
     assert np.isfinite(model.predict(table)).all()
     model.set_params(n_estimators=10, early_stopping=True)
-    with pytest.raises(hr.DataError, match=r"early_stopping cannot part .* y has no event"):
+    with pytest.raises(hr.DataError, match=r"early_stopping cannot split .* y has no event"):
         model.fit(table, y)
 
 

@@ -78,16 +78,16 @@ def test_an_indefinite_kernel_ends_with_a_warning(machine, C):
     if "C" in machine.get_params():
         given["C"] = C
     machine, said = fitted(type(machine)(**machine.get_params() | given), X, y)
-    assert any("not a scalar product" in text for text in said)
+    assert any("not positive semidefinite" in text for text in said)
     assert any("duality_gap_" in text for text in said)
 
 
 def test_an_indefinite_matrix_or_function_is_noticed_too():
     X, y = table()
     K = -((X[:, np.newaxis] - X) ** 4).sum(axis=2)
-    with pytest.warns(ConvergenceWarning, match="not a scalar product"):
+    with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
         SVC(kernel="precomputed").fit(K, y)
-    with pytest.warns(ConvergenceWarning, match="not a scalar product"):
+    with pytest.warns(ConvergenceWarning, match="not positive semidefinite"):
         SVC(kernel=lambda A, B: np.sin(3 * A @ B.T)).fit(X, y)
 
 
@@ -145,7 +145,7 @@ def test_gaps_strings_and_infinities_are_refused_by_name(machine):
         ({"cache_size": 0}, "cache_size=0"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"multi_class": "all"}, "multi_class='all'"),
-        ({"class_weight": {"no": 1.0}}, "class_weight names"),
+        ({"class_weight": {"no": 1.0}}, "class_weight has"),
     ],
 )
 def test_parameters_that_are_not_allowed_are_named(parameters, said):
@@ -190,7 +190,7 @@ def test_matrices_that_are_no_kernels_are_refused():
 
 def test_kernels_that_overflow_are_refused_before_any_work():
     X, y = table()
-    with pytest.raises(DataError, match=r"kernels exceed 1e\+100"):
+    with pytest.raises(DataError, match=r"kernel exceed 1e\+100"):
         SVC(kernel="poly", degree=60, gamma=1.0).fit(X * 1e45, y)
     machine = SVC(kernel="poly", degree=9, gamma=1.0).fit(X, y)
     with pytest.raises(DataError, match="overflows"):

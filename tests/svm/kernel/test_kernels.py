@@ -9,7 +9,7 @@ from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.kernels import Kernel, gamma_of, matrix_of, smallest_eigenvalue
 from hedgerow.exceptions import ParameterError
 from levels import printed_at_every_level
-from tests.oracles.kernel_machines import kernel as formula
+from tests.oracles.kernel_svms import kernel as formula
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian")
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from hedgerow._links import fit_sigmoid
 from hedgerow._svm import SVC, NuSVC
 from hedgerow._svm.kernel.cache import RowCache
-from hedgerow._svm.kernel.platt import couple, folds
+from hedgerow._svm.kernel.multiclass import couple, folds
 
 
 def test_the_sigmoid_is_the_most_likely_one():

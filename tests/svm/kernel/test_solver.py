@@ -13,8 +13,8 @@ from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import dual_objective, levels_and_gap, violation
 from hedgerow._svm.kernel.kernels import Kernel
 from hedgerow._svm.kernel.solver import SolverOptions, solve
-from tests.oracles.kernel_machines import hinge_objective, maximise, tube_objective
-from tests.oracles.kernel_machines import kernel as formula
+from tests.oracles.kernel_svms import hinge_objective, maximise, tube_objective
+from tests.oracles.kernel_svms import kernel as formula
 
 
 def problem(kind, n=14, seed=0):

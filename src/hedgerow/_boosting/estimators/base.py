@@ -1,4 +1,4 @@
-"""What the estimators share: fitting, raw scores, importances."""
+"""The base class of the estimators: fitting, raw scores, importances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
-from hedgerow._boosting.fit.calibrating import calibrated, require_calibratable
-from hedgerow._boosting.fit.fitting import fit
-from hedgerow._boosting.fit.problem import read_problem
+from hedgerow._boosting.fit.arguments import FitArguments, Settings
+from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
+from hedgerow._boosting.fit.fit_data import read_problem
+from hedgerow._boosting.fit.fitting import fit_boosting
 from hedgerow._boosting.fit.refit import Refitting
-from hedgerow._boosting.fit.settings import Settings
-from hedgerow._boosting.fit.training_data import Given
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
@@ -50,16 +49,16 @@ UNITS: dict[Link, str] = {
 
 @dataclass(frozen=True)
 class BoostedInternals(TableInternals[BoostedModel]):
-    """What gradient boosting offers to other packages, beyond what every estimator does.
+    """What gradient boosting offers to other packages, in addition to `TableInternals`.
 
     Attributes
     ----------
     task : Task
-        What y may be, and which losses and metrics there are for it.
+        How y is read, and its losses and metrics.
     scores : function of a table
         Returns raw scores, (n_rows, n_outputs).
     unit : function of the model
-        Returns what a score is, such as "log-odds".
+        Returns the unit of a score, such as "log-odds".
     output_names : function of the model
         Returns a name for each score.
     """
@@ -71,7 +70,7 @@ class BoostedInternals(TableInternals[BoostedModel]):
 
 
 class GradientBoosting(TableEstimator):
-    """Gradient boosting of trees, apart from what a target is and what a score means."""
+    """Gradient boosting of trees, for any target and any meaning of scores."""
 
     _task: ClassVar[Task]
     _predicted_unit: ClassVar[str] = "the target"
@@ -95,66 +94,70 @@ class GradientBoosting(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are taken as they are.
+            missing values; columns of strings or categories are categorical features.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
-            The target. Several columns are numbers, or labels of two classes each.
+            The target. Several columns are a multi-output (numbers) or multilabel (classes) target.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, not negative and not all 0.
         groups : array of shape (n_rows,), optional
-            What rows belong together: early stopping, calibration and ``n_estimators="auto"`` hold
-            whole groups out, and ``sampling="group"`` draws whole groups.
+            The group of each row. Holdouts for early stopping, calibration and
+            ``n_estimators="auto"`` consist of whole groups, and ``sampling="group"`` samples whole
+            groups.
         eval_set : list of (X, y) or (X, y, sample_weight), optional
-            Rows to measure on after each round, with results in ``evals_result_``.
+            Evaluation sets: metrics are computed after each round and stored in
+            ``evals_result_``. Early stopping uses the last one.
         eval_names : list of str, optional
-            Names of the evaluation sets; ``eval_0`` and so on if left out.
+            Names of the evaluation sets; by default ``eval_0`` and so on.
         callbacks : list, optional
-            Told of every round, and may stop; see `hedgerow._boosting.fit.callbacks`.
+            Functions of a `RoundInfo`, called after every round; one that returns True stops the
+            fit. Objects with methods ``before_fit(estimator)``, ``after_round(info)`` and
+            ``after_fit(estimator)`` are callbacks, too.
         init_model : fitted estimator, or the file of one, optional
-            A model to go on from: n_estimators rounds are added to its own. The table must have the
-            same columns; its values are binned as in that model.
+            The initial model, to which n_estimators rounds are added. The table must have the same
+            columns; its values are binned as in that model.
         checkpoint : str or path-like, optional
-            A file that the rounds so far are written to every ``checkpoint_every`` rounds and at
-            the end. If it is there already, the fit goes on from it: after a crash, the same call
-            gives the same model, bit for bit, as one that was never broken off. `hedgerow.load`
-            reads it too.
+            A file to which the rounds so far are written every ``checkpoint_every`` rounds and at
+            the end. If the file exists, the fit resumes from it: after a crash, the same call gives
+            the same model, bit for bit, as a fit without interruption. `hedgerow.load` can read
+            the file as well.
         checkpoint_every : int
-            Rounds between writes, at least: where these would take more than a tenth of the fit's
-            time, there are fewer. The first and the last are always written.
+            The minimum number of rounds between checkpoints. There are fewer if they would take
+            more than a tenth of the time of the fit. The first and the last are always written.
 
         Returns
         -------
         self
         """
-        given = Given(
+        arguments = FitArguments(
             *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
             *(init_model, checkpoint, checkpoint_every),
         )
-        return self._fit(given)
+        return self._fit(arguments)
 
-    def _fit(self, given: Given) -> Self:
+    def _fit(self, arguments: FitArguments) -> Self:
         check_parameters(self)
-        before = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
-        adopt(self, fit(self, self._task, before, given))
+        warm_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
-        """Give the trees' leaves the values that other rows ask for; splits stay as they are.
+        """Fit the leaf values to other rows; splits stay as they are.
 
-        Round after round, each leaf takes the step that is best for the rows which reach it, as in
-        `fit`. If this raises, the estimator stays what it was.
+        Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
+        the estimator is unchanged.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
             Other rows of the same columns and, in classification, of the same classes.
         keep : float in [0, 1]
-            The part of its old value that a leaf keeps. One that no row reaches keeps all of it.
+            The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
 
         Returns
         -------
@@ -164,17 +167,18 @@ class GradientBoosting(TableEstimator):
         check_parameters(self)
         if keep not in Number(0, 1):
             raise ParameterError(f"keep={keep!r} is not allowed; it must be {Number(0, 1)}.")
-        adopt(self, Refitting(self, self._task, Given(X, y, sample_weight), keep).run())
+        arguments = FitArguments(X, y, sample_weight)
+        adopt(self, Refitting(self, self._task, arguments, keep).run())
         return self
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str) -> Self:
         model = self._fitted_model()
-        asked = copy.copy(self).set_params(calibration=method)
-        check_parameters(asked)
-        settings = Settings.of(asked)
-        problem, held = read_problem(Given(X, y, sample_weight), self._task, model, settings)
-        require_calibratable(problem, asked)
-        self._model = calibrated(model, problem, settings, held)
+        estimator = copy.copy(self).set_params(calibration=method)
+        check_parameters(estimator)
+        settings, arguments = Settings.of(estimator), FitArguments(X, y, sample_weight)
+        problem, holdout = read_problem(arguments, self._task, model, settings)
+        require_calibratable(problem.loss, problem.classes, estimator)
+        self._model = calibrate_model(model, problem.loss, settings, holdout)
         return self
 
     def _why_not(self, name: str) -> str | None:
@@ -183,52 +187,52 @@ class GradientBoosting(TableEstimator):
         if not self.__sklearn_is_fitted__():
             return f"There is no {name} before fit."
         if name == "auto_":
-            return "There is an auto_ with n_estimators='auto' only, for nothing else is chosen."
+            return "There is an auto_ with n_estimators='auto' only."
         if self.evals_result_:
             return (
                 f"There is no {name}: eval_metric does not say whether higher is better. Let it "
-                "return (name, number, higher_is_better)."
+                "return (name, value, higher_is_better)."
             )
         return (
-            f"There is no {name}, for rounds were not measured: that takes an eval_set, or "
-            "early_stopping=True with a number for n_estimators."
+            f"There is no {name}, because rounds were not evaluated: pass an eval_set, or set "
+            "early_stopping=True and a number of rounds, n_estimators."
         )
 
     def __getitem__(self, rounds: slice) -> Self:
-        """Return the model of some rounds alone, ``model[:50]`` for the first 50.
+        """Return the model of some of the rounds, ``model[:50]`` for the first 50.
 
-        Any slice is allowed, such as ``model[10:]`` or ``model[::2]``; the base score is part of
-        each.
+        Any slice with a positive step is allowed, such as ``model[10:]`` or ``model[::2]``. The
+        base score is always included.
         """
         if not isinstance(rounds, slice):
-            raise TypeError(f"a model is sliced by rounds, as in model[:50], not by {rounds!r}.")
+            raise TypeError(f"models are sliced by rounds, as in model[:50], not by {rounds!r}.")
         model = self._fitted_model()
         chosen = range(model.ensemble.n_rounds)[rounds]
         if chosen.step < 0:
-            raise ParameterError("rounds are taken in their order: the step must be positive.")
+            raise ParameterError("rounds cannot be reversed: the step must be positive.")
         sliced = copy.copy(self)
         adopt(sliced, _of_rounds(self, chosen))
         return sliced
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Return the leaf of every row in every tree, as node numbers, shape (n_rows, n_trees)."""
+        """Return the leaf of every row in every tree, as node indices, shape (n_rows, n_trees)."""
         matrix = self._matrix(X)
         return self._model.ensemble.apply(matrix, n_threads=self._threads_for(matrix))
 
     @property
     def feature_importances_(self) -> Floats:
-        """Each feature's part of the total gain; all 0 if no tree has a split."""
+        """Each feature's fraction of the total gain; all 0 if no tree has a split."""
         gain = self.importances("gain")
         total = gain.sum()
         return gain / total if total > 0.0 else gain
 
     def importances(self, kind: Importance = "gain") -> Floats:
-        """Return a number for each feature: the sum over the splits made on it.
+        """Return the importance of each feature: the sum of a quantity over its splits.
 
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            What is summed: the split's gain, 1, or the node's sum of hessians.
+            The quantity: the gain of the split, 1, or the sum of hessians in the node.
         """
         IMPORTANCE_KIND.check(kind)
         model = self._fitted_model()
@@ -236,7 +240,7 @@ class GradientBoosting(TableEstimator):
         return sums_over_splits(model.ensemble, kind, sources, self.n_features_in_)
 
     def __hedgerow__(self) -> BoostedInternals:
-        """Return what other packages of the library may ask of the estimator."""
+        """Return what other packages of the library may use."""
         return BoostedInternals(
             **vars(super().__hedgerow__()),
             task=self._task,
@@ -270,11 +274,11 @@ class GradientBoosting(TableEstimator):
         return number_names(model.ensemble.n_outputs)
 
     def _unit(self, model: BoostedModel) -> str:
-        """Return what a score is."""
+        """Return the unit of a score."""
         return UNITS[model.link]
 
     def _meaning(self, model: BoostedModel) -> Meaning | None:
-        """Return what is predicted of scores, None if it is the scores."""
+        """Return how scores become predictions; None if they are predictions."""
         if model.link in ("identity", "margin"):
             return None
         return Meaning(
@@ -294,12 +298,12 @@ class GradientBoosting(TableEstimator):
 
 
 def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:
-    """Return the attributes of a model with some rounds, and the history if it is theirs."""
+    """Return the attributes of a model with some rounds; the history if they are the first."""
     model = internals(estimator).model()
     fitted = {name: value for name, value in vars(estimator).items() if name.endswith("_")}
     sliced = replace(model, ensemble=model.ensemble.of_rounds(chosen))
     if len(chosen) < model.ensemble.n_rounds:
-        # What was learned about the scores was about those of all rounds.
+        # Survival curve and calibration belong to the scores of all rounds.
         sliced = replace(sliced, curve=None, calibration=None, residuals=None)
     fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)

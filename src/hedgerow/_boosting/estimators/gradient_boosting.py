@@ -1,4 +1,4 @@
-"""The estimators: gradient boosting for classes and for numbers."""
+"""Gradient boosting for classification and regression."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from hedgerow._boosting.fit.calibration import interval
 from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
-from hedgerow._boosting.targets.classes import labels_of
-from hedgerow._boosting.targets.multi_output import LabelClassification, NumberRegression
-from hedgerow._boosting.targets.tasks import Task
+from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._constructor import with_parameters
-from hedgerow._data.target import read_regression_target, read_weights
+from hedgerow._data.target import decode_labels, read_regression_target, read_weights
 from hedgerow._estimator import Estimator, ScoredClassifier
 from hedgerow._links import prediction_of
 from hedgerow._params import Number, parameters_for
@@ -33,16 +31,16 @@ LossFunction = Callable[..., tuple[Any, Any]]
 
 
 def _has_probabilities(estimator: Estimator) -> bool:
-    """Tell whether scores mean probabilities; those of a hinge loss do not."""
+    """Return whether scores can become probabilities; those of the hinge loss cannot."""
     return bool(estimator.loss != "hinge")
 
 
 @with_parameters
 class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
-    """Gradient boosting of trees for two or more classes.
+    """Gradient boosting of trees for classification.
 
-    Each round grows a tree, for more than two classes one for each class, on the gradient of the
-    loss at the scores of the rounds before. A y of one class only is an error.
+    Each round grows a tree (one per class if there are more than two) on the gradient of the loss
+    at the scores of the previous rounds. A y with a single class is an error.
 
     Parameters
     ----------
@@ -51,7 +49,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The classes, sorted. If y has several columns of labels, a list of the classes of each.
+        The classes, sorted. For multilabel y, a list with the classes of each label.
     n_outputs_ : int
         Columns of y.
     n_features_in_ : int
@@ -61,13 +59,13 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
-        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
-        the best round included.
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
+        those after the best round.
     best_iteration_, best_score_ : int, float
-        The best round, counted from 1, and its metric: the first metric on the last evaluation
-        set. Only there if something was measured.
+        The best round, counted from 1, and its score: the first metric on the last evaluation
+        set. Only with early stopping or an eval_set.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the total gain; see `importances` for more.
+        Each feature's fraction of the total gain; see `importances` for more.
 
     Examples
     --------
@@ -78,13 +76,13 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     array([0, 0, 0])
     """
 
-    _task: ClassVar[Task] = LabelClassification()
+    _task: ClassVar[Task] = Classification()
     _parameters = parameters_for("classifier", PARAMETERS)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return raw scores: the log-odds of ``classes_[1]``, or for more a column a class.
+        """Return raw scores: the log-odds of ``classes_[1]`` if there are two classes.
 
-        Of several columns of labels, a column for each.
+        With more classes, there is a column per class; for multilabel y, one per label.
         """
         return _decision(self._scores(X))
 
@@ -92,7 +90,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes).
 
-        Of several columns of labels, that of the second class of each, (n_rows, n_outputs).
+        For multilabel y: P(class 1) of each label, shape (n_rows, n_outputs).
         """
         scores = self._scores(X)
         return self._probabilities(scores)
@@ -103,7 +101,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row; of several columns of labels, of each."""
+        """Return the most probable class of each row; for multilabel y, of each label."""
         return self._classes_of(self._scores(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
@@ -122,14 +120,14 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     def calibrate(
         self, X: Any, y: Any, sample_weight: Any = None, *, method: str | None = None
     ) -> Self:
-        """Learn probabilities from rows that the model was not trained on.
+        """Calibrate the probabilities on rows that the model was not trained on.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
             Other rows, of the same columns and classes.
         method : {"sigmoid", "isotonic", "temperature"}, optional
-            As the parameter ``calibration``, which it replaces; "sigmoid" if that is None.
+            Overrides the parameter ``calibration``; "sigmoid" if both are None.
 
         Returns
         -------
@@ -149,7 +147,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         if self._model.calibration is not None:
             return self.classes_[self._probabilities(scores).argmax(axis=1)]
         if isinstance(self.classes_, list):
-            return labels_of(self.classes_, scores > 0.0)
+            return decode_labels(self.classes_, scores > 0.0)
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0.0).astype(np.intp)]
         return self.classes_[scores.argmax(axis=1)]
@@ -163,7 +161,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return Meaning(self._scored_probabilities, "probability")
 
     def _scored_probabilities(self, scores: Floats) -> Floats:
-        """Return a probability for each score: of two classes, that of the second."""
+        """Return a probability for each score: of the second class if there are two."""
         p = self._probabilities(scores)
         return p[:, 1:] if scores.shape[1] == 1 else p
 
@@ -175,10 +173,10 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
 @with_parameters
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
-    """Gradient boosting of trees for a number.
+    """Gradient boosting of trees for regression.
 
-    Each round grows a tree on the gradient of the loss at the scores of the rounds before; for the
-    squared error, on what the rounds before left over.
+    Each round grows a tree on the gradient of the loss at the scores of the previous rounds; with
+    the squared error, on their residuals.
 
     Parameters
     ----------
@@ -195,13 +193,13 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
-        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
-        the best round included.
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
+        those after the best round.
     best_iteration_, best_score_ : int, float
-        The best round, counted from 1, and its metric: the first metric on the last evaluation
-        set. Only there if something was measured.
+        The best round, counted from 1, and its score: the first metric on the last evaluation
+        set. Only with early stopping or an eval_set.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the total gain; see `importances` for more.
+        Each feature's fraction of the total gain; see `importances` for more.
 
     Examples
     --------
@@ -212,23 +210,23 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     True
     """
 
-    _task: ClassVar[Task] = NumberRegression()
+    _task: ClassVar[Task] = Regression()
     _parameters = parameters_for("regressor", PARAMETERS)
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of each row; of several outputs or quantiles a column each."""
+        """Return the prediction for each row; a column for each of several outputs or quantiles."""
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R², or of several quantiles D² of their mean pinball loss: 1 is perfect.
+        """Return R², or for several quantiles D² of the mean pinball loss: 1 is perfect.
 
-        Each is the part of the loss of the best constants that the predictions do without.
+        Each is the fraction by which predictions reduce the loss of the best constants.
 
         Parameters
         ----------
         X, y, sample_weight : as in `fit`
-            Rows to judge the model by.
+            Rows to evaluate the model on.
         """
         if self._fitted_model().link != "sorted":
             return float(super().score(X, y, sample_weight))
@@ -238,21 +236,21 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         return d2_pinball(as_levels(self.quantile), target, prediction, weights)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
-        """Return intervals that cover the part `coverage` of new rows: their two ends, (n, 2).
+        """Return prediction intervals: lower and upper bounds, (n, 2).
 
-        They are calibrated by rows that were not trained on: those held out by
-        ``calibration="conformal"``, or those given to `calibrate`. If these are like new rows, the
-        coverage is what was asked for whatever the model is, on average over all rows. With
-        ``loss="quantile"`` and several quantiles, intervals are as wide as the model finds each row
-        uncertain; with "poisson", "gamma" and "tweedie" they grow with the mean as the loss's
-        standard deviation does, and end at 0; with any other loss they are equally wide.
+        They are calibrated on rows that were not trained on: the holdout of
+        ``calibration="conformal"``, or the rows passed to `calibrate`. If new rows are like these,
+        intervals contain the fraction `coverage` of their targets, whatever the model. With
+        ``loss="quantile"`` and several quantiles, the width of intervals depends on the uncertainty
+        of each row; with "poisson", "gamma" and "tweedie" it grows with the mean like the loss's
+        standard deviation, with a lower bound of 0; with any other loss it is constant.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             As in `fit`.
         coverage : float in (0, 1)
-            The part of rows whose y lies within.
+            The fraction of rows whose target lies within the interval.
         """
         allowed = Number(0, 1, open_low=True, open_high=True)
         if coverage not in allowed:
@@ -260,8 +258,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         model: BoostedModel = self._fitted_model()
         if model.residuals is None:
             raise ParameterError(
-                "predict_interval needs rows that were not trained on: fit with "
-                "calibration='conformal', or call calibrate first."
+                "predict_interval needs a calibrated model: fit with calibration='conformal', or "
+                "call calibrate first."
             )
         levels = as_levels(self.quantile) if self.loss == "quantile" else None
         scores, spread = self._scores(X), model.spread
@@ -270,7 +268,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         return ends.clip(spread.low, spread.high)
 
     def calibrate(self, X: Any, y: Any) -> Self:
-        """Learn how wide intervals must be from rows that the model was not trained on.
+        """Calibrate the width of prediction intervals on rows that the model was not trained on.
 
         Parameters
         ----------
@@ -289,7 +287,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     def _output_names(self, model: BoostedModel) -> list[str]:
         levels = as_levels(self.quantile) if model.link == "sorted" else ()
-        if len(levels) == model.ensemble.n_outputs:  # they may have been set anew since the fit
+        if len(levels) == model.ensemble.n_outputs:  # unless quantile was changed after the fit
             return [f"quantile {level:g}" for level in levels]
         return super()._output_names(model)
 

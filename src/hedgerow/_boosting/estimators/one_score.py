@@ -1,19 +1,20 @@
-"""What a ranker and a survival model share: one score a row, which is no probability."""
+"""The base class of rankers and survival models: one score per row, not a probability."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._params import Options, Parameter, parameters_for
+from hedgerow._tree.row_sampling import Sampling
 
 
 class OneScore(GradientBoosting):
-    """Gradient boosting without what is for several outputs or for held-out rows to say."""
+    """Gradient boosting without several outputs and without calibration."""
 
     multi_strategy: ClassVar[str] = "separate"
     calibration: ClassVar[None] = None
@@ -25,7 +26,7 @@ class OneScore(GradientBoosting):
         return "score"
 
 
-_NOT_OURS = ("multi_strategy", "calibration", "calibration_fraction")
+_LEFT_OUT = ("multi_strategy", "calibration", "calibration_fraction")
 _REWORDED = {
     "monotonic_constraints": "How the score may change with a numeric feature while all others "
     "stay the same: 1 or 'increasing', it never decreases as the feature increases; -1 or "
@@ -37,14 +38,14 @@ _REWORDED = {
 def one_score_parameters(
     own: Iterable[Parameter], reworded: Mapping[str, str]
 ) -> tuple[Parameter, ...]:
-    """Return an estimator's own parameters and those of all boosting, some in other words."""
+    """Return an estimator's own parameters and those of all boosting, some with other texts."""
     reworded = _REWORDED | dict(reworded)
     shared = [
         replace(parameter, description=reworded.get(parameter.name, parameter.description))
         for parameter in parameters_for("one score", PARAMETERS)
-        if parameter.name not in _NOT_OURS
+        if parameter.name not in _LEFT_OUT
     ]
-    without_classes = Options(("uniform", "group", "gradient", "minimal_variance"))
+    without_classes = Options(tuple(name for name in get_args(Sampling) if name != "balanced"))
     return (
         *own,
         *(replace(p, allowed=without_classes) if p.name == "sampling" else p for p in shared),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 
@@ -47,6 +48,7 @@ from hedgerow._tree.growth_params import (
     GROW_POLICY,
     GROWTH_PARAMETERS,
 )
+from hedgerow._tree.row_sampling import Sampling
 
 LEVELS = ParameterKind(
     "a list of such numbers in increasing order",
@@ -188,7 +190,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "sampling",
         "uniform",
-        Options(("uniform", "balanced", "group", "gradient", "minimal_variance")),
+        Options(get_args(Sampling)),
         "How rows are sampled. 'uniform': each with the same probability. 'balanced': as many "
         "rows of each class as of the rarest, times subsample. 'group': whole groups, as passed "
         f"to fit. {GRADIENT_SAMPLING}",
@@ -384,7 +386,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_rows",
         "random",
         Options(("random", "last")),
-        "Which rows are held out, for early stopping, n_estimators='auto' and calibration. 'last' "
+        "Rows of the holdout for early stopping, n_estimators='auto' and calibration. 'last' "
         "is for rows in chronological order, where the future is to be predicted.",
         Peers("", "", "", ""),
         group="Validation and early stopping",

@@ -1,4 +1,4 @@
-"""The estimator: gradient boosting for rankings."""
+"""Gradient boosting for ranking."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import OneScore
 from hedgerow._boosting.estimators.ranker_parameters import RANKING
-from hedgerow._boosting.fit.training_data import Given
+from hedgerow._boosting.fit.arguments import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
@@ -34,12 +34,12 @@ from hedgerow.exceptions import DataError, ParameterError
 
 @dataclass(frozen=True)
 class RankerInternals(BoostedInternals):
-    """What a ranker offers to other packages, beyond what gradient boosting does.
+    """What a ranker offers to other packages, in addition to `BoostedInternals`.
 
     Attributes
     ----------
     split_queries : function of X, qid and group
-        Returns the features of a table and the number of each row's query.
+        Returns the features of a table and the index of each row's query.
     """
 
     split_queries: Callable[[Any, Any, Any], tuple[Any, QueryNumbers]]
@@ -47,11 +47,11 @@ class RankerInternals(BoostedInternals):
 
 @with_parameters
 class GradientBoostingRanker(OneScore):
-    """Gradient boosting of trees for the order of rows within queries.
+    """Gradient boosting of trees for ranking rows within queries (learning to rank).
 
-    y tells how relevant a row is to its query. Only the order of scores within a query means
-    something, and only differences of relevance within a query are learned from. Queries of one
-    row, or of equal relevances, are fine and teach nothing.
+    y is the relevance of a row to its query. Only the order of scores within a query has a meaning,
+    and only differences of relevance within a query are learned from. Queries with one row, or with
+    equal relevances, are allowed and have no effect.
 
     Parameters
     ----------
@@ -66,21 +66,21 @@ class GradientBoostingRanker(OneScore):
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
-        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
-        the best round included.
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
+        those after the best round.
     best_iteration_, best_score_ : int, float
-        The best round, counted from 1, and its metric: the first metric on the last evaluation
-        set. Only there if something was measured.
+        The best round, counted from 1, and its score: the first metric on the last evaluation
+        set. Only with early stopping or an eval_set.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the total gain; see `importances` for more.
+        Each feature's fraction of the total gain; see `importances` for more.
 
     Notes
     -----
-    Weights are of queries: sample_weight has to be the same in all rows of a query, whose pairs
-    and metrics then count so much.
+    Weights are those of queries: sample_weight must be the same in all rows of a query, and weights
+    its pairs and metrics.
 
-    In cross-validation the rows of a query have to stay together, as ``GroupKFold`` keeps them. If
-    ``qid`` is not a column of X, ask scikit-learn to pass it on:
+    In cross-validation the rows of a query must stay together, as with ``GroupKFold``. If ``qid``
+    is not a column of X, let scikit-learn pass it on by metadata routing:
     ``set_fit_request(qid=True).set_score_request(qid=True)``.
 
     Examples
@@ -116,7 +116,7 @@ class GradientBoostingRanker(OneScore):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator stays what it was before the call.
+        If this raises, Ctrl-C included, the estimator is unchanged.
 
         Parameters
         ----------
@@ -125,14 +125,14 @@ class GradientBoostingRanker(OneScore):
         y : array of shape (n_rows,)
             Relevances, 0 or more; see the parameter gain.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the queries, the same in all rows of one.
+            Weights of the queries, the same in all rows of a query.
         qid : array of shape (n_rows,), optional
-            The query of each row, a number or a string. Rows of a query need not be adjacent.
+            The query of each row, a number or a string. The rows of a query need not be adjacent.
         group : array of shape (n_queries,), optional
-            Instead of qid, how many rows each query has, one query after the other.
+            Instead of qid, the number of rows of each query, in order.
         eval_set : list of (X, y, qid) or (X, y, qid, sample_weight), optional
-            Rows to measure on after each round, with results in ``evals_result_``. If qid is a
-            column of X, it is left out: (X, y) or (X, y, sample_weight).
+            Evaluation sets: metrics are computed after each round and stored in
+            ``evals_result_``. With qid_column, entries are (X, y) or (X, y, sample_weight).
 
         Returns
         -------
@@ -140,18 +140,18 @@ class GradientBoostingRanker(OneScore):
         """
         check_parameters(self)
         features, query = self._split_queries(X, qid, group)
-        given = Given(
+        arguments = FitArguments(
             features,
             Judgements(y, query, sample_weight, group is not None),
             sample_weight,
-            eval_set=None if eval_set is None else [*map(self._judged, _listed(eval_set))],
+            eval_set=None if eval_set is None else [*map(self._read_entry, _as_list(eval_set))],
             eval_names=eval_names,
             callbacks=callbacks,
             init_model=init_model,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
         )
-        return self._fit(given)
+        return self._fit(arguments)
 
     def refit(
         self,
@@ -163,17 +163,17 @@ class GradientBoostingRanker(OneScore):
         group: Any = None,
         keep: float = 0.0,
     ) -> Self:
-        """Give the trees' leaves the values that other queries ask for; splits stay as they are.
+        """Fit the leaf values to other queries; splits stay as they are.
 
-        Round after round, each leaf takes the step that is best for the rows which reach it, as in
-        `fit`. If this raises, the estimator stays what it was.
+        Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
+        the estimator is unchanged.
 
         Parameters
         ----------
         X, y, sample_weight, qid, group : as in `fit`
             Rows of other queries, with the same columns.
         keep : float in [0, 1]
-            The part of its old value that a leaf keeps. One that no row reaches keeps all of it.
+            The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
 
         Returns
         -------
@@ -182,11 +182,11 @@ class GradientBoostingRanker(OneScore):
         self._fitted_model()
         check_parameters(self)
         features, query = self._split_queries(X, qid, group)
-        judged = Judgements(y, query, sample_weight, group is not None)
-        return super().refit(features, judged, sample_weight, keep=keep)
+        judgements = Judgements(y, query, sample_weight, group is not None)
+        return super().refit(features, judgements, sample_weight, keep=keep)
 
     def predict(self, X: Any) -> Floats:
-        """Return the score of each row: the higher, the further up in its query's ranking."""
+        """Return the score of each row: the higher, the better its rank in the query."""
         return self._scores(X)[:, 0].copy()
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
@@ -203,17 +203,17 @@ class GradientBoostingRanker(OneScore):
         group: Any = None,
         k: int | None = None,
     ) -> float:
-        """Return the mean NDCG of the queries, up to rank k or of whole rankings.
+        """Return the mean NDCG of the queries, up to rank k or of complete rankings.
 
-        Gains are those of the parameter gain. Queries without a relevant row are left out; where
-        scores are equal, the mean over all orders of the rows is taken.
+        Gains are those of the parameter gain. Queries without a relevant row are left out. For tied
+        scores, NDCG is averaged over all orders.
 
         Parameters
         ----------
         X, y, sample_weight, qid, group :
             As in `fit`.
         k : int, optional
-            How many rows of each ranking count.
+            The number of rows of each ranking that count.
         """
         if k is not None and k not in COUNT:
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
@@ -228,32 +228,33 @@ class GradientBoostingRanker(OneScore):
         return mean_quality("ndcg", k or ALL, loss, target, scores, weights)
 
     def __hedgerow__(self) -> RankerInternals:
-        """Return what other packages of the library may ask of the estimator."""
+        """Return what other packages of the library may use."""
         return RankerInternals(**vars(super().__hedgerow__()), split_queries=self._split_queries)
 
     def _split_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, QueryNumbers]:
-        """Return the features of a table and the number of each row's query."""
-        given = [name for name, value in (("qid", qid), ("group", group)) if value is not None]
-        given += [] if self.qid_column is None else ["qid_column"]
-        if len(given) != 1:
-            said = f"{' and '.join(given)} are" if given else "none of them is"
+        """Return the features of a table and the index of each row's query."""
+        names = [name for name, value in (("qid", qid), ("group", group)) if value is not None]
+        names += [] if self.qid_column is None else ["qid_column"]
+        if len(names) != 1:
             raise DataError(
-                "A ranker must be told which rows belong to a query, by qid (an id for each row), "
+                "A ranker needs the query of each row, by exactly one of qid (an id for each row), "
                 "group (the number of rows of each query) or the parameter qid_column (a column "
-                f"of X): one of them, but {said} given."
+                f"of X), but got {' and '.join(names) or 'none'}."
             )
         if self.qid_column is not None:
             column, features = split_column(X, self.qid_column)
             return features, read_query_ids(column, f"X, column {self.qid_column!r}")
         return X, read_query_ids(qid) if group is None else read_group_sizes(group)
 
-    def _judged(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any]:
+    def _read_entry(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any]:
         """Read an entry of eval_set."""
         needed = ("X", "y", "qid") if self.qid_column is None else ("X", "y")
         n = len(needed)
         if not isinstance(entry, tuple | list) or len(entry) not in (n, n + 1):
-            words = ", ".join(needed)
-            raise DataError(f"eval_set must be a list of ({words}) or ({words}, sample_weight).")
+            entry_names = ", ".join(needed)
+            raise DataError(
+                f"eval_set must be a list of ({entry_names}) or ({entry_names}, sample_weight)."
+            )
         weights = entry[n] if len(entry) > n else None
         features, query = self._split_queries(entry[0], entry[2] if n == 3 else None, None)
         return features, Judgements(entry[1], query, weights), weights
@@ -290,7 +291,7 @@ class GradientBoostingRanker(OneScore):
         return tags
 
 
-def _listed(eval_set: Any) -> list[Any]:
+def _as_list(eval_set: Any) -> list[Any]:
     if not isinstance(eval_set, tuple | list):
         raise DataError("eval_set must be a list of evaluation sets.")
     return list(eval_set)

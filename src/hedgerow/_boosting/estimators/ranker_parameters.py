@@ -99,7 +99,7 @@ OWN: tuple[Parameter, ...] = (
         group="Loss",
     ),
 )
-# What is said of rows elsewhere is said of queries here.
+# Descriptions that refer to rows elsewhere, and to queries here.
 REWORDED = {
     "sampling": "How rows are sampled. 'uniform': each with the same probability. 'group': whole "
     f"queries. {GRADIENT_SAMPLING}",

@@ -1,4 +1,4 @@
-"""The estimator: gradient boosting for survival times."""
+"""Gradient boosting for survival analysis."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hedgerow.exceptions import DataError, ParameterError
 
 @with_parameters
 class GradientBoostingSurvival(OneScore):
-    """Gradient boosting of trees for the time until an event, which may not have been seen.
+    """Gradient boosting of trees for survival analysis: times of events, which may be censored.
 
     y has one of three forms:
 
-    - a structured array, or a data frame, with a bool, whether the event was seen, and a time, that
-      of the event or the one until which there was none;
-    - two columns, a lower and an upper bound of the time: equal if it was seen; infinity or NaN as
-      the upper one if it was still to come (right-censored), 0, −infinity or NaN as the lower one
-      if it had passed (left-censored);
-    - a number for each row: the time, negative if the event was not seen until then.
+    - a structured array or data frame with a bool, whether the event was observed, and a time, of
+      the event or of censoring;
+    - two columns, a lower and an upper bound of the time: equal if the event was observed; infinity
+      or NaN as the upper bound if it is right-censored; 0, −infinity or NaN as the lower bound if
+      it is left-censored;
+    - a number for each row: the time, negative if it is right-censored.
 
     Parameters
     ----------
@@ -49,18 +49,18 @@ class GradientBoostingSurvival(OneScore):
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
-        ``evals_result_[set][metric]`` holds a value for each round of the last fit, those after
-        the best round included.
+        ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
+        those after the best round.
     best_iteration_, best_score_ : int, float
-        The best round, counted from 1, and its metric: the first metric on the last evaluation
-        set. Only there if something was measured.
+        The best round, counted from 1, and its score: the first metric on the last evaluation
+        set. Only with early stopping or an eval_set.
     baseline_hazard_ : tuple of two arrays
-        With loss='cox', times of events and the cumulative hazard, from each on, of rows whose
-        score is 0.
+        With loss='cox', times of events and the cumulative hazard from each time on, for rows
+        whose score is 0.
     scale_ : float
         With loss='aft', the factor of Z.
     feature_importances_ : array of shape (n_features,)
-        Each feature's part of the total gain; see `importances` for more.
+        Each feature's fraction of the total gain; see `importances` for more.
 
     Examples
     --------
@@ -68,8 +68,8 @@ class GradientBoostingSurvival(OneScore):
     >>> import hedgerow as hr
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 3))
-    >>> time, seen_until = np.exp(X[:, 0]) * rng.exponential(size=500), 2 * rng.random(500)
-    >>> y = np.where(time < seen_until, time, -seen_until)
+    >>> time, censored_at = np.exp(X[:, 0]) * rng.exponential(size=500), 2 * rng.random(500)
+    >>> y = np.where(time < censored_at, time, -censored_at)
     >>> model = hr.GradientBoostingSurvival(n_estimators=20).fit(X, y)
     >>> bool(model.score(X, y) > 0.7)
     True
@@ -82,10 +82,10 @@ class GradientBoostingSurvival(OneScore):
     _parameters = SURVIVAL
 
     def predict(self, X: Any) -> Floats:
-        """Return, with loss='cox', the logarithm of each row's relative risk; else a time.
+        """Return the logarithm of each row's relative risk (loss='cox') or a time (loss='aft').
 
-        With loss='aft' the time is e^score: the median if Z is normal or logistic, and the time
-        that 1/e of rows like it survive if Z is extreme.
+        The time is e^score: the median if Z is normal or logistic; if Z is extreme, the time that
+        the fraction 1/e of similar rows survives.
         """
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)
@@ -95,20 +95,20 @@ class GradientBoostingSurvival(OneScore):
         return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
 
     def predict_cumulative_hazard(self, X: Any, times: Any) -> Floats:
-        """Return the cumulative hazard of each row until each of the times, (n_rows, n_times)."""
+        """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""
         scores, curve = self._scores(X)[:, 0], self._curve()
         return curve.cumulative_hazard(scores, _read_times(times))
 
     def predict_survival_function(self, X: Any, times: Any) -> Floats:
-        """Return the probability of each row to survive each of the times, (n_rows, n_times)."""
+        """Return the survival probability of each row at each time, (n_rows, n_times)."""
         hazard = self.predict_cumulative_hazard(X, times)
         return np.exp(np.negative(hazard, out=hazard), out=hazard)
 
     def predict_quantile(self, X: Any, quantile: float = 0.5) -> Floats:
-        """Return the time until which a part of rows like each one has had the event.
+        """Return a quantile of the time of each row; by default the median.
 
-        With loss='cox' it is infinite if the curve does not fall so far within the times that were
-        seen.
+        With loss='cox' it is infinite if the survival curve does not fall so far within the
+        observed times.
         """
         allowed = Number(0, 1, open_low=True, open_high=True)
         if quantile not in allowed:
@@ -117,10 +117,10 @@ class GradientBoostingSurvival(OneScore):
         return curve.quantile(scores, float(quantile))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return Harrell's index of concordance.
+        """Return Harrell's concordance index.
 
-        It is the part of pairs of rows, of those of which it is known which ended first, in which
-        the prediction says the same; ½ is guessing.
+        It is the fraction of comparable pairs (of which it is known whose event came first) that
+        the predictions order correctly; ½ is random.
         """
         scores = self._scores(X)[:, 0]
         bounds = read_survival_times(y, len(scores))
@@ -129,7 +129,7 @@ class GradientBoostingSurvival(OneScore):
 
     @property
     def baseline_hazard_(self) -> tuple[Floats, Floats]:
-        """Times of events, and the cumulative hazard of rows whose score is 0 from each on."""
+        """Times of events, and the cumulative hazard from each on, for rows whose score is 0."""
         curve = self._curve()
         if not isinstance(curve, ProportionalHazards):
             raise AttributeError("There is a baseline hazard with loss='cox' only.")
@@ -150,8 +150,8 @@ class GradientBoostingSurvival(OneScore):
         curve: SurvivalCurve | None = self._fitted_model().curve
         if curve is None:
             raise ParameterError(
-                "This model has some of the rounds of another, and no survival curve of its own. "
-                "refit(X, y, keep=1.0) learns the curve that rows ask for."
+                "This model is a slice of another and has no survival curve. refit(X, y, keep=1.0) "
+                "estimates the curve."
             )
         return curve
 
@@ -159,5 +159,5 @@ class GradientBoostingSurvival(OneScore):
 def _read_times(times: Any) -> Floats:
     read = read_numbers_with_missing(times, "times")
     if not (read >= 0.0).all():
-        raise DataError("times must be numbers, 0 or more.")
+        raise DataError("times must be numbers >= 0.")
     return read

@@ -1,16 +1,16 @@
-"""Predictions that keep their word, by rows that were not trained on.
+"""Calibration of a fitted model on a holdout.
 
-Of classes: scores become probabilities anew, so that of the rows which are given 80 % about 80 %
-are of that class. Of numbers: intervals get the width that covers the part asked for (split
-conformal prediction, which needs nothing of the model but that these rows are like new ones).
+Classification: new probabilities for the scores, such that about 80 % of the rows with probability
+80 % belong to the class. Regression: the width of prediction intervals that have the requested
+coverage (split conformal prediction, which only assumes that the holdout is like new rows).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,67 +18,59 @@ from sklearn.isotonic import IsotonicRegression
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._links import fit_sigmoid
+from hedgerow._boosting.fit.arguments import Settings
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.losses import BaseLoss, FormulaLoss
+from hedgerow._boosting.model import BoostedModel, Calibration, CalibrationMethod
+from hedgerow._estimator import Estimator
+from hedgerow._links import fit_sigmoid, prediction_of
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
-Method = Literal["sigmoid", "isotonic", "temperature"]
-
-# The logarithm of the temperature is looked for between ± this, by halving so often.
-COLDEST, HALVINGS = 8.0, 60
-# Rows that a block of an isotonic regression has beside its own, half of each of two classes.
+# The logarithm of the temperature is found by bisection between ± the first number.
+MAX_LOG_TEMPERATURE, BISECTIONS = 8.0, 60
+# Rows added to every block of an isotonic regression, half of each of two classes.
 PRIOR_ROWS = 2.0
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """How raw scores (n, K) become probabilities.
-
-    Attributes
-    ----------
-    method : {"sigmoid", "isotonic", "temperature"}
-        A sigmoid for each class (Platt), a rising function for each, or all scores divided by one
-        number.
-    slope, offset : arrays of shape (K,)
-        Of sigmoids and temperature: what a score is multiplied by, and what is added.
-    x, y : arrays
-        Of rising functions: scores and their probabilities, those of all classes one after another.
-    start : array of shape (K + 1,)
-        Where those of each class begin.
-    """
-
-    method: Method
-    slope: Floats
-    offset: Floats
-    x: Floats
-    y: Floats
-    start: NDArray[np.int64]
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Return P(class 1) of one score a row, else the probability of every class."""
-        if self.method == "isotonic":
-            raw = np.column_stack([self._risen(k, column) for k, column in enumerate(scores.T)])
-        else:
-            raw = scores * self.slope + self.offset
-            if self.method == "temperature" and raw.shape[1] > 1:
-                _native.softmax_inplace(raw)
-            else:
-                _native.sigmoid_inplace(raw)
-        return raw[:, 0].copy() if raw.shape[1] == 1 else _normalised(raw)
-
-    def _risen(self, k: int, scores: Floats) -> Floats:
-        own = slice(self.start[k], self.start[k + 1])
-        return np.interp(scores, self.x[own], self.y[own])
+def require_calibratable(loss: BaseLoss, classes: Any, estimator: Estimator) -> None:
+    """Raise if models with this loss cannot be calibrated."""
+    if loss.n_targets > 1:
+        raise ParameterError("calibration needs a y of one column; fit one model per column.")
+    if isinstance(loss, FormulaLoss) and not loss.predicts_targets:
+        raise ParameterError(
+            f"loss={estimator.loss!r} cannot be calibrated: its {loss.n_outputs} "
+            "scores are not predictions of y."
+        )
+    if classes is not None and (loss.is_soft or loss.link == "margin"):
+        raise ParameterError(
+            f"loss={estimator.loss!r} cannot be calibrated: it has no classes or no probabilities."
+        )
 
 
-def calibrate(
-    method: Method, scores: Floats, classes: NDArray[np.intp], weights: Floats | None
+def calibrate_model(
+    model: BoostedModel, loss: BaseLoss, settings: Settings, holdout: Dataset
+) -> BoostedModel:
+    """Return the model, calibrated on rows that it was not trained on."""
+    matrix = model.matrix(holdout.table)
+    scores = model.ensemble.predict_raw(matrix, n_threads=settings.n_threads)
+    if model.classes is None:
+        prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
+        errors = holdout.target[:, np.newaxis] - prediction
+        spread = loss.spread.learned_from(scores, errors)
+        return replace(model, residuals=errors / spread.scale(scores), spread=spread)
+    method, index = settings.params.calibration, holdout.target.astype(np.intp)
+    return replace(model, calibration=fit_calibration(method, scores, index, holdout.weights))
+
+
+def fit_calibration(
+    method: CalibrationMethod, scores: Floats, classes: NDArray[np.intp], weights: Floats | None
 ) -> Calibration:
-    """Find the calibration that suits rows of these scores (n, K) and class numbers."""
+    """Fit a calibration to the scores (n, K) and class indices of a holdout."""
     n_outputs = scores.shape[1]
     counts = np.bincount(classes, weights, minlength=max(2, n_outputs))
     if np.count_nonzero(counts) < 2:
-        raise DataError("calibration needs rows of two classes at least, but y has one.")
+        raise DataError("calibration needs rows of at least two classes, but y has one.")
     w = np.ones(len(scores)) if weights is None else weights
     slope, offset = np.ones(n_outputs), np.zeros(n_outputs)
     x: list[Floats] = []
@@ -91,25 +83,25 @@ def calibrate(
             A, B = fit_sigmoid(scores[:, k], np.where(is_class, 1.0, -1.0), w)
             slope[k], offset[k] = -A, -B
         else:
-            centres, risen = _rising(scores[:, k], is_class, w, 1.0 / max(2, n_outputs))
+            centres, p = _isotonic(scores[:, k], is_class, w, 1.0 / max(2, n_outputs))
             x.append(centres)
-            y.append(risen)
-    start = np.append(0, np.cumsum([len(part) for part in x])).astype(np.int64)
+            y.append(p)
+    start = np.append(0, np.cumsum([len(of_class) for of_class in x])).astype(np.int64)
     empty = np.empty(0)
     return Calibration(
         method, slope, offset, np.concatenate([empty, *x]), np.concatenate([empty, *y]), start
     )
 
 
-def _rising(
+def _isotonic(
     scores: Floats, is_class: NDArray[np.bool_], w: Floats, prior: float
 ) -> tuple[Floats, Floats]:
-    """Return scores and rising probabilities to interpolate between.
+    """Return scores and increasing probabilities, to interpolate between.
 
-    Isotonic regression pools neighbours into blocks. At the ends they are often of one class, and
-    their frequencies 0 and 1: too sure of a few rows, and infinitely bad if wrong. So a block's
-    probability is Laplace's estimate, as if two more rows were there that know nothing; and it
-    stands at the mean score of its rows, for the ends of a block are where they are by chance.
+    Isotonic regression pools neighbours into blocks. The first and last often have a single class,
+    so that their frequencies are 0 and 1: too certain for a few rows, and infinitely bad if wrong.
+    A block's probability is therefore Laplace's estimate, as if two uninformative rows were added.
+    It is placed at the mean score of the block, because the ends of a block are random.
     """
     counts = w > 0.0
     scores, hits, w = scores[counts], is_class[counts].astype(np.float64), w[counts]
@@ -119,12 +111,12 @@ def _rising(
     centre = np.bincount(block, w * scores) / weight
     estimate = (np.bincount(block, w * hits) + PRIOR_ROWS * prior) / (weight + PRIOR_ROWS)
     # Small blocks move further than large ones, perhaps past their neighbours.
-    risen = IsotonicRegression().fit(centre, estimate, weight + PRIOR_ROWS).predict(centre)
-    return centre, np.asarray(risen, np.float64)
+    p = IsotonicRegression().fit(centre, estimate, weight + PRIOR_ROWS).predict(centre)
+    return centre, np.asarray(p, np.float64)
 
 
 def _inverse_temperature(scores: Floats, classes: NDArray[np.intp], w: Floats) -> float:
-    """Return the β that makes the classes most likely under scores β s: a convex problem."""
+    """Return the β with the largest likelihood of the classes for scores β s: a convex problem."""
     both = np.column_stack([np.zeros(len(scores)), scores]) if scores.shape[1] == 1 else scores
     own = both[np.arange(len(both)), classes]
 
@@ -133,16 +125,11 @@ def _inverse_temperature(scores: Floats, classes: NDArray[np.intp], w: Floats) -
         _native.softmax_inplace(p)
         return sum_of(w * ((p * both).sum(axis=1) - own))
 
-    low, high = -COLDEST, COLDEST
-    for _ in range(HALVINGS):
+    low, high = -MAX_LOG_TEMPERATURE, MAX_LOG_TEMPERATURE
+    for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(math.exp(middle)) < 0.0 else (low, middle)
     return math.exp(0.5 * (low + high))
-
-
-def _normalised(raw: Floats) -> Floats:
-    total = raw.sum(axis=1, keepdims=True)
-    return np.where(total > 0.0, raw / np.where(total > 0.0, total, 1.0), 1.0 / raw.shape[1])
 
 
 def interval(
@@ -152,36 +139,36 @@ def interval(
     coverage: float,
     scale: Floats | float = 1.0,
 ) -> Floats:
-    """Return lower and upper ends, (n, 2), that cover this part of new rows.
+    """Return lower and upper bounds, (n, 2), that cover a fraction of new rows.
 
     Parameters
     ----------
     prediction : array of shape (n,) or (n, K)
-        A number a row, or quantiles.
+        One number per row, or quantiles.
     residuals : array of shape (m, 1) or (m, K)
-        y less the predictions, divided by their scale, of rows that were not trained on.
+        y minus the predictions for the calibration set, divided by their scale.
     levels : tuple of K floats, or None
-        Which quantiles are predicted: the pair that covers about as much as is asked for is made
-        wider or narrower. None if the prediction is one number.
+        The levels of predicted quantiles: the pair with the nearest coverage is widened or
+        narrowed. None if there is one prediction per row.
     coverage : float
-        The part to be covered.
+        The fraction to be covered.
     scale : float or array of shape (n,)
-        What widths are in proportion to.
+        What widths are proportional to.
     """
     if levels is None or len(levels) == 1:
         low = high = prediction if prediction.ndim == 1 else prediction[:, 0]
-        missed = np.abs(residuals[:, 0])
+        errors = np.abs(residuals[:, 0])
     else:
         i, j = _nearest_pair(levels, coverage)
         low, high = prediction[:, i], prediction[:, j]
-        missed = np.maximum(-residuals[:, i], residuals[:, j])
-    margin = _margin(missed, coverage) * scale
-    ends = np.column_stack([low - margin, high + margin])
-    # A negative margin may make ends of a narrow interval pass each other: they meet half-way.
-    middle = ends.mean(axis=1)
-    crossed = ends[:, 0] > ends[:, 1]
-    ends[crossed] = middle[crossed, np.newaxis]
-    return ends
+        errors = np.maximum(-residuals[:, i], residuals[:, j])
+    margin = _margin(errors, coverage) * scale
+    bounds = np.column_stack([low - margin, high + margin])
+    # A negative margin may make the bounds of a narrow interval cross: they meet half-way.
+    middle = bounds.mean(axis=1)
+    crossed = bounds[:, 0] > bounds[:, 1]
+    bounds[crossed] = middle[crossed, np.newaxis]
+    return bounds
 
 
 def _nearest_pair(levels: tuple[float, ...], coverage: float) -> tuple[int, int]:
@@ -196,13 +183,13 @@ def _nearest_pair(levels: tuple[float, ...], coverage: float) -> tuple[int, int]
     )
 
 
-def _margin(missed: Floats, coverage: float) -> float:
-    """Return the ⌈(m + 1) coverage⌉-th smallest of m: a new row's is as likely at any rank."""
-    m = len(missed)
+def _margin(errors: Floats, coverage: float) -> float:
+    """Return the ⌈(m + 1) coverage⌉-th smallest of m: a new row's has any rank equally likely."""
+    m = len(errors)
     rank = math.ceil((m + 1) * coverage - 1e-9)
     if rank > m:
         fewest = math.ceil(coverage / (1.0 - coverage) - 1e-9)
         raise ParameterError(
             f"coverage={coverage!r} needs at least {fewest} rows for calibration; there were {m}."
         )
-    return float(np.partition(missed, rank - 1)[rank - 1])
+    return float(np.partition(errors, rank - 1)[rank - 1])

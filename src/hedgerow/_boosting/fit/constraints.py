@@ -1,7 +1,7 @@
-"""What the user knows of features beforehand: how predictions follow each, which meet, what counts.
+"""Monotonic constraints, interaction constraints and feature weights.
 
-The parameters name columns by name or by index. Here they are held against the columns of the table
-and become what a grower takes (see `GrowthParams`): numbers by feature, groups of feature numbers.
+The parameters refer to columns by name or index. Here they are checked against the columns of the
+table and converted to what growers take (see `GrowthParams`): values by feature, groups of indices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hedgerow._tree.structure import Ensemble
 from hedgerow.exceptions import ParameterError
 
 DIRECTIONS = {-1: -1, 0: 0, 1: 1, "increasing": 1, "decreasing": -1}
-# Different features on a path, at most.
+# The maximum number of different features on a path.
 INTERACTIONS = {"pairwise": 2, "no_interactions": 1}
 
 
@@ -68,7 +68,7 @@ class Constraints:
     feature_weights: tuple[float, ...]
 
     def of_columns(self, features: Sequence[int]) -> dict[str, Any]:
-        """Return the fields for columns that stand for these features, some for the same."""
+        """Return the fields for encoded columns, given the feature of each."""
         groups = [set(group) for group in self.interaction_groups]
         return {
             "directions": tuple(self.directions[f] for f in features if self.directions),
@@ -86,15 +86,15 @@ UNCONSTRAINED = Constraints((), (), 0, ())
 
 
 def read_constraints(estimator: Estimator, schema: TableSchema, loss: BaseLoss) -> Constraints:
-    """Return what the parameters say of the features of a table."""
+    """Return the constraints on the features of a table."""
     directions = _read_directions(estimator.monotonic_constraints, schema)
     if directions and estimator.linear_leaves:
         raise _no_order_of_slopes()
     if directions and loss.link == "softmax":
         raise ParameterError(
-            f"monotonic_constraints need numbers or two classes to predict, and y has "
-            f"{loss.n_outputs} classes: the probability of one depends on the scores of all, and "
-            "would rise and fall though each score only rises."
+            f"monotonic_constraints need numeric targets or two classes, but y has "
+            f"{loss.n_outputs} classes: the probability of each depends on the scores of all, so "
+            "it would not be monotonic even if every score were."
         )
     groups, most_features = _read_interactions(estimator.interaction_constraints, schema)
     weights = _read_weights(estimator.feature_weights, schema)
@@ -102,34 +102,34 @@ def read_constraints(estimator: Estimator, schema: TableSchema, loss: BaseLoss) 
 
 
 def require_no_slopes(ensemble: Ensemble) -> None:
-    """Refuse leaves with slopes, whose values alone say nothing."""
+    """Refuse linear leaves, which have no single value."""
     if ensemble.slopes is not None:
         raise _no_order_of_slopes()
 
 
 def _no_order_of_slopes() -> ParameterError:
     return ParameterError(
-        "monotonic_constraints are not allowed with linear_leaves=True: leaves that rise and fall "
-        "within themselves cannot be held to an order."
+        "monotonic_constraints are not allowed with linear_leaves=True: predictions that change "
+        "within leaves cannot be kept monotonic."
     )
 
 
 def require_monotone(ensemble: Ensemble, directions: Sequence[int]) -> None:
-    """Refuse to add rounds that keep the constraints to rounds that do not."""
+    """Refuse an initial model that violates the constraints."""
     if not directions:
         return
     require_no_slopes(ensemble)
     if not all(is_monotone(tree, directions) for tree in ensemble.trees()):
         raise ParameterError(
-            "monotonic_constraints do not hold for the rounds that this fit is to go on from. Fit "
-            "them anew, without warm_start or init_model."
+            "monotonic_constraints do not hold for the initial model. Start a new one, without "
+            "warm_start or init_model."
         )
 
 
-def _read_directions(given: Any, schema: TableSchema) -> tuple[int, ...]:
+def _read_directions(constraints: Any, schema: TableSchema) -> tuple[int, ...]:
     name = "monotonic_constraints"
     directions = [0] * schema.n_features
-    for feature, value in _by_feature(given, schema, name).items():
+    for feature, value in _by_feature(constraints, schema, name).items():
         directions[feature] = _direction(value, _label(feature, schema))
         if directions[feature] and feature in schema.categories:
             raise ParameterError(
@@ -148,13 +148,15 @@ def _direction(value: Any, label: str) -> int:
     return DIRECTIONS[value]
 
 
-def _read_interactions(given: Any, schema: TableSchema) -> tuple[tuple[tuple[int, ...], ...], int]:
-    """Return the groups, and how many different features may be on a path."""
-    if given is None:
+def _read_interactions(
+    constraints: Any, schema: TableSchema
+) -> tuple[tuple[tuple[int, ...], ...], int]:
+    """Return the groups, and the maximum number of different features on a path."""
+    if constraints is None:
         return (), 0
-    if isinstance(given, str):
-        return (), INTERACTIONS[given]
-    groups = [_read_group(group, schema) for group in given]
+    if isinstance(constraints, str):
+        return (), INTERACTIONS[constraints]
+    groups = [_read_group(group, schema) for group in constraints]
     every = set(range(schema.n_features))
     rest = every.difference(*groups)
     if rest:
@@ -164,22 +166,22 @@ def _read_interactions(given: Any, schema: TableSchema) -> tuple[tuple[tuple[int
     return tuple(tuple(sorted(group)) for group in groups), 0
 
 
-def _read_group(given: Any, schema: TableSchema) -> set[int]:
+def _read_group(columns: Any, schema: TableSchema) -> set[int]:
     name = "interaction_constraints"
-    if not _is_collection(given) or isinstance(given, Mapping):
+    if not _is_collection(columns) or isinstance(columns, Mapping):
         raise ParameterError(
-            f"{name} holds {given!r}: each group must be a list of column names or indices."
+            f"{name} holds {columns!r}: each group must be a list of column names or indices."
         )
-    group = {column_index(one, schema.feature_names, schema.n_features, name) for one in given}
+    group = {column_index(one, schema.feature_names, schema.n_features, name) for one in columns}
     if not group:
         raise ParameterError(f"{name} has a group without columns.")
     return group
 
 
-def _read_weights(given: Any, schema: TableSchema) -> tuple[float, ...]:
+def _read_weights(feature_weights: Any, schema: TableSchema) -> tuple[float, ...]:
     name = "feature_weights"
     weights = [1.0] * schema.n_features
-    for feature, value in _by_feature(given, schema, name).items():
+    for feature, value in _by_feature(feature_weights, schema, name).items():
         if value not in NOT_NEGATIVE:
             raise ParameterError(
                 f"{name} gives {_label(feature, schema)} the weight {value!r}; it must be "
@@ -191,25 +193,25 @@ def _read_weights(given: Any, schema: TableSchema) -> tuple[float, ...]:
     return () if all(weight == 1.0 for weight in weights) else tuple(weights)
 
 
-def _by_feature(given: Any, schema: TableSchema, name: str) -> dict[int, Any]:
-    """Return what a dict says of some columns, or a list of all of them, by feature number."""
-    if given is None:
+def _by_feature(parameter: Any, schema: TableSchema, name: str) -> dict[int, Any]:
+    """Return the values of a dict (for some columns) or a list (for all) by feature index."""
+    if parameter is None:
         return {}
-    if not (isinstance(given, Mapping) or _has_labels(given)):
-        values = list(given)
+    if not (isinstance(parameter, Mapping) or _has_labels(parameter)):
+        values = list(parameter)
         if len(values) != schema.n_features:
             raise ParameterError(
                 f"{name} is a list of {len(values)} values, but X has {schema.n_features} columns: "
                 "give one for each, or a dict."
             )
         return dict(enumerate(values))
-    said: dict[int, Any] = {}
-    for column, value in given.items():
+    values_by_feature: dict[int, Any] = {}
+    for column, value in parameter.items():
         feature = column_index(column, schema.feature_names, schema.n_features, name)
-        if feature in said:
+        if feature in values_by_feature:
             raise ParameterError(f"{name} names {_label(feature, schema)} twice.")
-        said[feature] = value
-    return said
+        values_by_feature[feature] = value
+    return values_by_feature
 
 
 def _label(feature: int, schema: TableSchema) -> str:
@@ -217,9 +219,9 @@ def _label(feature: int, schema: TableSchema) -> str:
     return f"column {feature if names is None else names[feature]!r}"
 
 
-def _has_labels(given: Any) -> bool:
+def _has_labels(values: Any) -> bool:
     """Recognise a pandas series whose index names columns, instead of counting values."""
-    index: Any = getattr(given, "index", None)
-    if not hasattr(given, "items") or not hasattr(index, "tolist"):
+    index: Any = getattr(values, "index", None)
+    if not hasattr(values, "items") or not hasattr(index, "tolist"):
         return False
-    return bool(index.tolist() != list(range(len(given))))
+    return bool(index.tolist() != list(range(len(values))))

@@ -1,9 +1,8 @@
-"""DART (Rashmi and Gilad-Bachrach, 2015): a round is fitted to what some of the others miss.
+"""DART (Rashmi and Gilad-Bachrach, 2015): rounds are fitted with some earlier rounds dropped.
 
-A few rounds are dropped, the new trees are grown without them, and then the new and the dropped
-share the ground that both cover: of k dropped rounds, new trees are scaled by 1 / (k + η) and the
-dropped ones by k / (k + η), where η is the learning rate. No tree is then so much more important
-than those after it as the first ones are without dropping.
+The new trees are grown without the dropped rounds, and both are then scaled down, because they
+explain the same residuals. With k dropped rounds and learning rate η, new trees are scaled by
+1 / (k + η) and dropped ones by k / (k + η). So the first trees do not dominate those after them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hedgerow._types import Floats
 class Drops:
     """Which rounds are dropped: each with probability `rate`, none with probability `skip`.
 
-    `most` is how many may be dropped at once.
+    At most `most` rounds are dropped at once.
     """
 
     rate: float
@@ -31,22 +30,24 @@ class Drops:
     seed: int
 
     def of_round(self, index: int) -> list[int]:
-        """Return the earlier rounds that a round drops; the seed and its number decide."""
-        draws = np.random.RandomState([self.seed % 2**32, index])
-        if draws.random_sample() < self.skip:
+        """Return the earlier rounds that a round drops, which depend on the seed and its index."""
+        random = np.random.RandomState([self.seed % 2**32, index])
+        if random.random_sample() < self.skip:
             return []
-        dropped = np.flatnonzero(draws.random_sample(index) < self.rate)
+        dropped = np.flatnonzero(random.random_sample(index) < self.rate)
         if len(dropped) > self.most:
-            dropped = np.sort(draws.permutation(dropped)[: self.most])
+            dropped = np.sort(random.permutation(dropped)[: self.most])
         return [int(round_) for round_ in dropped]
 
 
 class DartRounds:
-    """Grows rounds with drops; `trees` are those of all rounds, scaled as they are by now.
+    """A `RoundGrower` with dropout; `trees` have their current scale.
 
-    After a drop, scores are added up anew, in the order of the trees: they are those of a model
-    that was read from a file, to the last bit.
+    After a drop, scores are recomputed in the order of the trees, so that they equal those of the
+    model read from a file, bit for bit.
     """
+
+    revises_trees = True
 
     def __init__(
         self,
@@ -60,12 +61,12 @@ class DartRounds:
         self._trainer, self._grow_round, self._score = trainer, grow_round, score
         self._drops, self._learning_rate = drops, learning_rate
         self.trees = list(trees)
-        self.has_dropped = False
+        self.has_revised = False
 
-    def __call__(self, index: int) -> Sequence[Tree]:
+    def grow(self, index: int) -> Sequence[Tree]:
         """Grow a round; return its trees, scaled."""
         dropped = self._drops.of_round(index)
-        self.has_dropped = bool(dropped)
+        self.has_revised = bool(dropped)
         if not dropped:
             grown = self._grow_round(index)
             self.trees += grown
@@ -82,3 +83,6 @@ class DartRounds:
         self.trees += grown
         self._trainer.scores[...] = self._score(self.trees)
         return grown
+
+    def close(self) -> None:
+        """Do nothing: there are no threads to end."""

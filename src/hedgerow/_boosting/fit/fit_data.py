@@ -1,117 +1,280 @@
-"""The rows of a fit: read, checked, and parted into those to train on and those held out."""
+"""The data of a fit, read and checked: the learning problem, training set and evaluation sets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.fit.calibrating import require_calibratable
-from hedgerow._boosting.fit.problem import (
-    Problem,
-    read_problem,
-    require_constraints_kept,
-    require_rows_to_draw,
-)
-from hedgerow._boosting.fit.settings import Settings, is_auto
-from hedgerow._boosting.fit.training_data import Examples, Given, hold_out, read_eval_sets
+from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
+from hedgerow._boosting.fit.calibration import require_calibratable
+from hedgerow._boosting.fit.constraints import Constraints, read_constraints, require_monotone
+from hedgerow._boosting.fit.dataset import Dataset, read_eval_sets, split_folds, split_holdout
+from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, NativeLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow.exceptions import DataError
+from hedgerow._contract import internals
+from hedgerow._data.intake import Table, TableSchema, learn_schema
+from hedgerow._data.target import Classes, read_groups, read_weights
+from hedgerow._estimator import TableEstimator
+from hedgerow._types import Floats
+from hedgerow.exceptions import DataError, ParameterError
 
 
 @dataclass(frozen=True)
-class Rows:
-    """What there is to learn, from which rows, and how it is judged.
+class Problem:
+    """What is learned: schema, classes, loss and constraints, the same for every training set.
+
+    `initial_model` is the model that the fit continues, if any.
+    """
+
+    task: Task
+    initial_model: BoostedModel | None
+    schema: TableSchema
+    classes: Classes | None
+    loss: BaseLoss
+    trees_per_round: int
+    constraints: Constraints
+
+    @property
+    def has_vector_leaves(self) -> bool:
+        """Whether one tree serves several outputs."""
+        return self.trees_per_round < self.loss.n_outputs
+
+    @property
+    def is_native(self) -> bool:
+        """Whether no function of the user's is called in a round."""
+        return not isinstance(self.loss, CustomLoss | FormulaLoss)
+
+    @property
+    def native_loss(self) -> NativeLoss | None:
+        """The loss, if the kernels implement it."""
+        return self.loss if isinstance(self.loss, NativeLoss) else None
+
+    @property
+    def can_stratify(self) -> bool:
+        """Whether every row has one class, by which rows can be sampled and split."""
+        return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
+
+    def read(self, estimator: TableEstimator, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        """Read an evaluation set."""
+        table = internals(estimator).read(X, self.schema)
+        target = self.task.read_target(y, table.n_rows, self.classes, estimator.loss)
+        n_targets = self.task.count_targets(self.classes, target)
+        if n_targets != self.loss.n_targets:
+            raise DataError(f"y has {n_targets} columns, but {self.loss.n_targets} in fit.")
+        return self.dataset(table, target, sample_weight)
+
+    def dataset(self, table: Table, target: Floats, sample_weight: Any) -> Dataset:
+        """Return a dataset whose target and weights the loss accepts."""
+        objection = self.loss.objection(target)
+        if objection:
+            raise DataError(objection)
+        weights = read_weights(sample_weight, table.n_rows)
+        if weights is not None:
+            objection = self.loss.objection(target[weights > 0.0])
+        if objection:
+            raise DataError(
+                "sample_weight is 0 in every row that the loss needs: without those rows, "
+                f"{objection}"
+            )
+        return Dataset(table, target, weights)
+
+    def objection_to(self, train: Dataset, holdout: Dataset) -> str | None:
+        """Return why one cannot train on some rows and evaluate on others, or None."""
+        objection = self.loss.objection(train.target)
+        if objection:
+            return f"in the training set, {objection.removesuffix('.')}"
+        objection = self.loss.objection(holdout.target)
+        if objection:
+            return f"in the holdout, {objection.removesuffix('.')}"
+        n_classes = 0 if self.classes is None else len(self.classes)
+        if self.can_stratify and len(np.unique(train.target)) < n_classes:
+            return "the training set lacks one of the classes"
+        return None
+
+
+@dataclass(frozen=True)
+class FitData:
+    """The datasets of a fit, and how models are evaluated.
 
     Attributes
     ----------
-    problem : Problem
-        What is to be learned.
-    train : Examples
-        The rows to train on.
-    watched : mapping of Examples
-        Rows to measure on after each round, by the name of their set.
-    for_calibration : Examples, optional
-        Rows that tell afterwards how far predictions are to be trusted.
+    train : Dataset
+        The training set.
+    eval_sets : mapping of Dataset
+        Evaluation sets by name. The last one is the validation set.
+    calibration_set : Dataset, optional
+        The holdout for calibration.
     metrics : sequence of Metric
-        What is measured; the first decides.
+        What is measured on evaluation sets; early stopping uses the first.
     """
 
-    problem: Problem
-    train: Examples
-    watched: Mapping[str, Examples]
-    for_calibration: Examples | None
+    train: Dataset
+    eval_sets: Mapping[str, Dataset]
+    calibration_set: Dataset | None
     metrics: Sequence[Metric | UserMetric]
 
 
-def read_rows(given: Given, task: Task, start: BoostedModel | None, settings: Settings) -> Rows:
-    """Check everything that was given; part what to train on from what to measure on."""
-    estimator = settings.estimator
-    problem, train = read_problem(given, task, start, settings)
-    require_constraints_kept(problem)
-    require_rows_to_draw(problem, settings, train)
-    for_calibration = None
-    if estimator.calibration is not None:
-        require_calibratable(problem, estimator)
-        train, for_calibration = _part_for_calibration(problem, settings, train)
-    metrics = task.choose_metrics(estimator, problem.classes, problem.loss)
-    read_more = partial(problem.read, estimator)
-    watched = read_eval_sets(given.eval_set, given.eval_names, read_more)
-    stops_by_itself = is_auto(settings.asked.n_estimators)
-    if estimator.early_stopping and not watched and not stops_by_itself:
-        train, watched["validation"] = _part_for_stopping(problem, settings, train)
-    return Rows(problem, train, watched, for_calibration, metrics)
+def read_data(
+    arguments: FitArguments, task: Task, initial_model: BoostedModel | None, settings: Settings
+) -> tuple[Problem, FitData]:
+    """Read and check all data of a fit, and split off the holdouts that parameters ask for."""
+    params = settings.params
+    problem, train = read_problem(arguments, task, initial_model, settings)
+    _require_initial_model_monotone(problem)
+    _require_sampling_possible(problem, settings, train)
+    calibration_set = None
+    if params.calibration is not None:
+        require_calibratable(problem.loss, problem.classes, params)
+        train, calibration_set = _split_for_calibration(problem, settings, train)
+    metrics = task.choose_metrics(params, problem.classes, problem.loss)
+    read = partial(problem.read, params)
+    eval_sets = read_eval_sets(arguments.eval_set, arguments.eval_names, read)
+    needs_validation_set = params.early_stopping and not is_auto(settings.estimator.n_estimators)
+    if needs_validation_set and not eval_sets:
+        train, eval_sets["validation"] = _split_for_early_stopping(problem, settings, train)
+    return problem, FitData(train, eval_sets, calibration_set, metrics)
 
 
-def _part_for_calibration(
-    problem: Problem, settings: Settings, rows: Examples
-) -> tuple[Examples, Examples]:
-    fraction, where = settings.estimator.calibration_fraction, settings.estimator.validation_rows
-    by_class = problem.has_one_class_a_row
-    train, held = hold_out(rows, fraction, settings.seed, by_class, where, "calibration")
-    objection = objection_to_parts(problem, train, held)
-    if not objection and problem.classes is not None and len(np.unique(held.target)) < 2:
-        objection = "the rows held out are all of one class"
-    _refuse_if(objection, "calibration")
-    return train, held
+def read_problem(
+    arguments: FitArguments, task: Task, initial_model: BoostedModel | None, settings: Settings
+) -> tuple[Problem, Dataset]:
+    """Read the training data: what is to be learned, and the rows."""
+    params = settings.params
+    if initial_model is None:
+        schema, table = learn_schema(arguments.X, params.categorical_features)
+        classes, target = task.learn_target(arguments.y, table.n_rows, params.loss)
+    else:
+        schema, classes = initial_model.schema, initial_model.classes
+        table = internals(params).read(arguments.X, schema)
+        target = task.read_target(arguments.y, table.n_rows, classes, params.loss)
+    loss = task.choose_loss(params, classes, task.count_targets(classes, target))
+    if params.linear_leaves and isinstance(loss, NativeLoss) and loss.is_piecewise_linear:
+        raise no_slopes(params)
+    has_vector_leaves = loss.n_outputs > 1 and params.multi_strategy == "vector"
+    trees_per_round = 1 if has_vector_leaves else loss.n_outputs
+    if initial_model is not None:
+        _require_compatible(initial_model, loss, trees_per_round, params)
+    constraints = read_constraints(params, schema, loss)
+    problem = Problem(task, initial_model, schema, classes, loss, trees_per_round, constraints)
+    dataset = problem.dataset(table, target, arguments.sample_weight)
+    if arguments.groups is not None:
+        dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
+    return problem, weigh(dataset, settings.estimator, task, classes, loss)
 
 
-def _part_for_stopping(
-    problem: Problem, settings: Settings, rows: Examples
-) -> tuple[Examples, Examples]:
-    fraction, where = settings.estimator.validation_fraction, settings.estimator.validation_rows
-    by_class = problem.has_one_class_a_row
-    train, held = hold_out(rows, fraction, settings.seed, by_class, where)
-    _refuse_if(objection_to_parts(problem, train, held), "early_stopping")
-    return train, as_judges(held, train, settings)
+def weigh(
+    dataset: Dataset, estimator: TableEstimator, task: Task, classes: Any, loss: BaseLoss
+) -> Dataset:
+    """Multiply in class weights, and scale all weights to units of a row."""
+    only_ratios = is_auto(estimator.n_estimators) and not loss.single_output.weights_are_exposures
+    return task.weigh(dataset, estimator, classes).weighted_in_rows(only_ratios=only_ratios)
 
 
-def as_judges(held: Examples, train: Examples, settings: Settings) -> Examples:
-    """Return rows held out, with classes in the balance that rounds draw from the others."""
-    return held.in_the_balance_of(train) if settings.draws_balanced else held
-
-
-def objection_to_parts(problem: Problem, train: Examples, held: Examples) -> str | None:
-    """Say why nothing can be learned from some rows or measured on others, if it cannot."""
-    objection = problem.loss.objection(train.target)
-    if objection:
-        return f"of the rows to train on, {objection.removesuffix('.')}"
-    objection = problem.loss.objection(held.target)
-    if objection:
-        return f"of the rows held out, {objection.removesuffix('.')}"
-    n_classes = 0 if problem.classes is None else len(problem.classes)
-    if problem.has_one_class_a_row and len(np.unique(train.target)) < n_classes:
-        return "none of the rows to train on is of one of the classes"
-    return None
-
-
-def _refuse_if(objection: str | None, purpose: str) -> None:
-    if objection:
+def _require_compatible(
+    initial_model: BoostedModel, loss: BaseLoss, trees_per_round: int, params: TableEstimator
+) -> None:
+    """Refuse an initial model whose trees are of another kind."""
+    ensemble = initial_model.ensemble
+    if initial_model.link != loss.link:
+        raise ParameterError(
+            f"loss={params.loss!r}: its scores have another meaning than those of the initial "
+            f"model ({loss.link}, not {initial_model.link})."
+        )
+    of_model, of_loss = initial_model.quantiles, loss.single_output.quantiles
+    if of_model and of_loss and of_model != of_loss:
+        raise ParameterError(
+            f"quantile={params.quantile!r}, but the initial model was fitted with "
+            f"quantile={of_model[0] if len(of_model) == 1 else list(of_model)!r}: its scores have "
+            "another meaning. Start a new model, or set that quantile."
+        )
+    if ensemble.n_outputs != loss.n_outputs:
         raise DataError(
-            f"{purpose} cannot part the rows as it is asked to: {objection}. Give it rows of "
-            "your own, or another part of the rows, or other groups."
+            f"The initial model has {ensemble.n_outputs} outputs, but loss and y now need "
+            f"{loss.n_outputs}."
+        )
+    if ensemble.trees_per_round != trees_per_round:
+        raise ParameterError(
+            f"multi_strategy={params.multi_strategy!r}, but the initial model was fitted with the "
+            "other strategy."
+        )
+
+
+def _require_initial_model_monotone(problem: Problem) -> None:
+    if problem.initial_model is not None:
+        features = problem.initial_model.statistics.sources.tolist()
+        directions = problem.constraints.of_columns(features)["directions"]
+        require_monotone(problem.initial_model.ensemble, directions)
+
+
+def _require_sampling_possible(problem: Problem, settings: Settings, train: Dataset) -> None:
+    sampling, subsample = settings.params.sampling, settings.params.subsample
+    if sampling == "balanced" and not problem.can_stratify:
+        raise ParameterError("sampling='balanced' samples rows by class, but y has no classes.")
+    if sampling == "group" and train.groups is None:
+        raise ParameterError("sampling='group' samples whole groups: pass groups to fit.")
+    if sampling not in ("uniform", "balanced") and subsample == 1.0:
+        raise ParameterError(
+            f"sampling={sampling!r} samples the fraction subsample of the rows, but "
+            f"subsample={settings.estimator.subsample!r} is all of them. Set a number below 1, "
+            "such as subsample=0.5."
+        )
+
+
+def no_slopes(estimator: TableEstimator) -> ParameterError:
+    """Return the error of linear leaves with a loss that has no hessian."""
+    return ParameterError(
+        f"linear_leaves=True is not allowed with loss={estimator.loss!r}: the loss is piecewise "
+        "linear, so its hessian is zero and slopes cannot be fitted."
+    )
+
+
+def _split_for_calibration(
+    problem: Problem, settings: Settings, dataset: Dataset
+) -> tuple[Dataset, Dataset]:
+    params, stratify = settings.params, problem.can_stratify
+    fraction, rows = params.calibration_fraction, params.validation_rows
+    train, holdout = split_holdout(dataset, fraction, settings.seed, stratify, rows, "calibration")
+    objection = problem.objection_to(train, holdout)
+    if not objection and problem.classes is not None and len(np.unique(holdout.target)) < 2:
+        objection = "all rows of the holdout have the same class"
+    _refuse_split_if(objection, "calibration")
+    return train, holdout
+
+
+def _split_for_early_stopping(
+    problem: Problem, settings: Settings, dataset: Dataset
+) -> tuple[Dataset, Dataset]:
+    params, stratify = settings.params, problem.can_stratify
+    fraction, rows = params.validation_fraction, params.validation_rows
+    train, holdout = split_holdout(dataset, fraction, settings.seed, stratify, rows)
+    _refuse_split_if(problem.objection_to(train, holdout), "early_stopping")
+    return train, holdout.balanced_like(train) if settings.is_balanced else holdout
+
+
+def usable_folds(
+    problem: Problem, settings: Settings, train: Dataset, n_folds: int
+) -> list[tuple[Dataset, Dataset]]:
+    """Split a training set into folds that a model can be trained and evaluated on."""
+    rows, stratify = settings.params.validation_rows, problem.can_stratify
+    return [
+        (fold_train, holdout.balanced_like(fold_train) if settings.is_balanced else holdout)
+        for fold_train, holdout in split_folds(train, n_folds, settings.seed, stratify, rows)
+        if not problem.objection_to(fold_train, holdout)
+    ]
+
+
+def _refuse_split_if(objection: str | None, parameter: str) -> None:
+    if objection:
+        own = (
+            "Pass an eval_set" if parameter == "early_stopping" else "Call calibrate on other rows"
+        )
+        raise DataError(
+            f"{parameter} cannot split the rows into training set and holdout: {objection}. {own}, "
+            "or change the fraction or the groups."
         )

@@ -1,48 +1,76 @@
-"""The boosting loop, and what happens after each round: measure, remember the best, show, stop.
+"""The boosting loop, and what happens after each round: metrics, callbacks, early stopping.
 
-A fit without evaluation sets, callbacks or progress has no `Watcher`, and a round is then one call
-of the trainer.
+A fit without evaluation sets, callbacks, progress bar or checkpoint has no `RoundMonitor`, and a
+round is then one call of the grower.
+
+A callback is a function of a `RoundInfo`, or an object with any of ``before_fit(estimator)``,
+``after_round(info)`` and ``after_fit(estimator)``. If ``after_round`` returns True, the fit stops
+after this round. If a callback raises, the fit ends and the estimator is unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.callbacks import Callbacks, RoundInfo
-from hedgerow._boosting.fit.dart import DartRounds
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._contract import internals
+from hedgerow._estimator import Estimator
 from hedgerow._links import Link, prediction_of
+from hedgerow._params import short_repr
+from hedgerow._peers import library_of
 from hedgerow._progress import Progress
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
+from hedgerow.exceptions import ParameterError
 
 EvalsResult = dict[str, dict[str, list[float]]]
 
+# The methods of a callback.
+HOOKS = ("before_fit", "after_round", "after_fit")
 
-def boost(
-    grow_round: Callable[[int], Sequence[Tree]], rounds: range, watcher: Watcher | None
-) -> list[Tree]:
-    """Grow the trees of each round on what the rounds before left over, until told to stop."""
-    trees: list[Tree] = []
-    if watcher is not None and watcher.is_patience_over():
-        return trees
+
+class RoundGrower(Protocol):
+    """Grows the rounds of a fit, in order.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        The trees of all rounds so far, those of the initial model included.
+    revises_trees : bool
+        Whether later rounds may change the trees of earlier ones.
+    has_revised : bool
+        Whether the last round has.
+    """
+
+    trees: list[Tree]
+    revises_trees: bool
+    has_revised: bool
+
+    def grow(self, index: int) -> Sequence[Tree]:
+        """Grow the trees of a round, and return them."""
+
+    def close(self) -> None:
+        """End the threads, if there are any."""
+
+
+def boost(grower: RoundGrower, rounds: range, monitor: RoundMonitor | None) -> None:
+    """Grow round after round until the last, or until the monitor stops."""
+    if monitor is not None and monitor.is_patience_over():
+        return
     for index in rounds:
-        grown = grow_round(index)
-        trees.extend(grown)
-        if watcher is not None and watcher.sees(index, grown, trees):
-            break
-    return trees
+        trees = grower.grow(index)
+        if monitor is not None and monitor.after_round(index, trees):
+            return
 
 
 @dataclass
 class EvalSet:
-    """Rows to measure on, and their scores (n, K) so far."""
+    """An evaluation set and its scores (n, K) so far."""
 
     name: str
     matrix: NDArray[Any]
@@ -53,56 +81,133 @@ class EvalSet:
     n_threads: int
 
     def add(self, trees: Sequence[Tree]) -> None:
-        """Add the trees of one round or more to the scores."""
-        start = np.zeros(self.scores.shape[1])
+        """Add the trees of one or more rounds to the scores."""
+        zero = np.zeros(self.scores.shape[1])
         outputs = [t % self.trees_per_round for t in range(len(trees))]
-        grown = Ensemble.from_trees(trees, outputs, start, self.matrix.shape[1])
-        grown.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
+        ensemble = Ensemble.from_trees(trees, outputs, zero, self.matrix.shape[1])
+        ensemble.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
 
     def score_by(self, ensemble: Ensemble) -> None:
-        """Take a whole model's scores: earlier rounds have changed."""
+        """Recompute the scores, because earlier rounds have changed."""
         self.scores = ensemble.predict_raw(self.matrix, n_threads=self.n_threads)
 
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
-        """Return every metric's value."""
+        """Return the value of every metric."""
         prediction = prediction_of(self.scores, link, self.n_threads)
         values = [
             m.measure(self.target, self.scores if m.of_scores else prediction, self.weights)
             for m in metrics
         ]
         measured: dict[str, float] = {}
-        # Names last: a user's function may tell its name with its value.
+        # Names are read last: a user's function may return its name with its value.
         for metric, value in zip(metrics, values, strict=True):
             measured[_unused(metric.name, measured)] = value
         return measured
 
 
 def _unused(name: str, used: Mapping[str, float]) -> str:
-    """Return the name, or, if an earlier metric has it, the name with a number."""
+    """Return the name of a metric, with a number if an earlier metric has the same name."""
     same = sum(other == name or other.startswith(f"{name}_") for other in used)
     return f"{name}_{same + 1}" if name in used else name
 
 
 @dataclass
 class BestRound:
-    """The best value of a metric so far and when it was; an improvement must exceed `tol`."""
+    """The round with the best value of a metric so far; an improvement must exceed `tol`."""
 
     tol: float
     score: float = np.nan
     round: int = 0
-    trees: Sequence[Tree] = ()  # all of them as they were then, where later rounds change them
+    trees: Sequence[Tree] = ()  # all trees at that time, if later rounds change them
 
     def update(self, round_: int, score: float, higher_is_better: bool) -> None:
-        """Remember this round if it is better than the best."""
+        """Store a round if it is better than the best."""
         better = score - self.score if higher_is_better else self.score - score
         first = np.isnan(self.score) and not np.isnan(score)
         if first or better > self.tol:
             self.score, self.round = score, round_
 
 
+@dataclass(frozen=True)
+class RoundInfo:
+    """A finished round.
+
+    Attributes
+    ----------
+    round : int
+        The number of rounds in the model so far, this one included.
+    n_rounds : int
+        The maximum number of rounds.
+    metrics : dict
+        ``metrics[set][metric]`` is the value after this round.
+    """
+
+    round: int
+    n_rounds: int
+    metrics: Mapping[str, Mapping[str, float]]
+    build_model: Callable[[], Any] = field(repr=False)
+
+    @property
+    def model(self) -> Any:
+        """A copy of the estimator, fitted with the rounds so far; built on access."""
+        return self.build_model()
+
+
+class Callbacks:
+    """The user's callbacks, called in order."""
+
+    def __init__(self, callbacks: Iterable[Any] | None) -> None:
+        self.members = [] if callbacks is None else _checked(callbacks)
+
+    def __bool__(self) -> bool:
+        return bool(self.members)
+
+    def before_fit(self, estimator: Estimator) -> None:
+        """Call all before the first round."""
+        for member in self.members:
+            getattr(member, "before_fit", _nothing)(estimator)
+
+    def after_round(self, info: RoundInfo) -> bool:
+        """Call all after a round. Return True if any of them stops the fit."""
+        answers = [_after_round_of(member)(info) for member in self.members]
+        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
+
+    def after_fit(self, estimator: Estimator) -> None:
+        """Call all with the finished model."""
+        for member in self.members:
+            getattr(member, "after_fit", _nothing)(estimator)
+
+
+def _checked(callbacks: Any) -> list[Any]:
+    members = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]
+    for member in members:
+        library = library_of(member)
+        if library is not None:
+            raise ParameterError(
+                f"callbacks: {short_repr(member)} is a callback for {library}. For early stopping "
+                "set early_stopping=True and n_iter_no_change in the constructor, for logging "
+                "verbose; callbacks here are functions of a RoundInfo."
+            )
+        if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
+            raise ParameterError(
+                f"callbacks: {short_repr(member)} is neither a function of a RoundInfo nor an "
+                f"object with one of the methods {', '.join(HOOKS)}."
+            )
+    return members
+
+
+def _after_round_of(member: Any) -> Callable[[RoundInfo], Any]:
+    is_function = callable(member) and not any(hasattr(member, hook) for hook in HOOKS)
+    return member if is_function else getattr(member, "after_round", _nothing)
+
+
+def _nothing(_: Any) -> None:
+    """Stand in for a method that a callback does not have."""
+
+
 @dataclass
-class Watcher:
-    """Looks at every round: measures it, keeps the history and the best, tells the user."""
+class RoundMonitor:
+    """Evaluates every round, keeps the history and the best round, and decides when to stop."""
 
     n_rounds: int
     link: Link
@@ -111,64 +216,60 @@ class Watcher:
     best: BestRound
     patience: int | None
     callbacks: Callbacks
-    progress: Progress | None
-    build_model: Callable[[Sequence[Tree]], Any]
-    checkpoint: Callable[[Watcher, Sequence[Tree], bool], None] | None = None
+    progress_bar: Progress | None
+    grower: RoundGrower
+    build_ensemble: Callable[[Sequence[Tree]], Ensemble]
+    build_model: Callable[[], Any]
+    write_checkpoint: Callable[[RoundMonitor, bool], None] | None = None
     history: EvalsResult = field(default_factory=dict)
     round: int = 0
-    dart: DartRounds | None = None
-    ensemble_of: Callable[[Sequence[Tree]], Ensemble] | None = None
 
-    def recall(self, model: Any, best: Any) -> None:
-        """Take up what a fit that was broken off had seen."""
+    def restore(self, model: Any, best_model: Any) -> None:
+        """Restore the history of an interrupted fit."""
         self.round = model.n_iter_
-        self.history = {of: dict(by) for of, by in model.evals_result_.items()}
+        self.history = {name: dict(values) for name, values in model.evals_result_.items()}
         self.best.round = getattr(model, "best_iteration_", self.best.round)
         self.best.score = getattr(model, "best_score_", self.best.score)
-        if best is not None:
-            self.best.trees = internals(best).model().ensemble.trees()
+        if best_model is not None:
+            self.best.trees = internals(best_model).model().ensemble.trees()
 
-    def sees(self, index: int, grown: Sequence[Tree], trees: Sequence[Tree]) -> bool:
-        """Take note of a finished round; whether it shall be the last."""
+    def after_round(self, index: int, trees: Sequence[Tree]) -> bool:
+        """Record a finished round. Return True to stop."""
         self.round = round_ = index + 1
-        metrics = {of.name: self._measure(of, grown) for of in self.eval_sets}
+        metrics = {eval_set.name: self._measure(eval_set, trees) for eval_set in self.eval_sets}
         if metrics:
-            self._remember(round_, metrics)
-        info = RoundInfo(round_, self.n_rounds, metrics, lambda: self.build_model(trees))
-        if self.progress is not None:
-            self.progress.show(round_, metrics)
+            self._record(round_, metrics)
+        if self.progress_bar is not None:
+            self.progress_bar.show(round_, metrics)
+        info = RoundInfo(round_, self.n_rounds, metrics, self.build_model)
         is_last = self.callbacks.after_round(info) or self.is_patience_over()
-        if self.checkpoint is not None:
-            self.checkpoint(self, trees, is_last or round_ == self.n_rounds)
+        if self.write_checkpoint is not None:
+            self.write_checkpoint(self, is_last or round_ == self.n_rounds)
         return is_last
 
-    def _measure(self, eval_set: EvalSet, grown: Sequence[Tree]) -> dict[str, float]:
-        if self.dart is not None and self.dart.has_dropped:
-            assert self.ensemble_of is not None
-            eval_set.score_by(self.ensemble_of(self.dart.trees))
+    def _measure(self, eval_set: EvalSet, trees: Sequence[Tree]) -> dict[str, float]:
+        if self.grower.has_revised:
+            eval_set.score_by(self.build_ensemble(self.grower.trees))
         else:
-            eval_set.add(grown)
+            eval_set.add(trees)
         return eval_set.measure(self.metrics, self.link)
 
-    def _remember(self, round_: int, metrics: dict[str, dict[str, float]]) -> None:
-        for of, values in metrics.items():
-            for name, value in values.items():
-                self.history.setdefault(of, {}).setdefault(name, []).append(value)
-        judge = self.metrics[0]
-        if self.patience is None and not judge.has_direction:
+    def _record(self, round_: int, metrics: dict[str, dict[str, float]]) -> None:
+        for name, values in metrics.items():
+            for metric, value in values.items():
+                self.history.setdefault(name, {}).setdefault(metric, []).append(value)
+        decisive = self.metrics[0]
+        if self.patience is None and not decisive.has_direction:
             return
-        self.best.update(
-            round_, metrics[self.eval_sets[-1].name][judge.name], judge.higher_is_better
-        )
-        if self.dart is not None and self.best.round == round_:
-            self.best.trees = list(self.dart.trees)
+        value = metrics[self.eval_sets[-1].name][decisive.name]
+        self.best.update(round_, value, decisive.higher_is_better)
+        if self.grower.revises_trees and self.best.round == round_:
+            self.best.trees = list(self.grower.trees)
 
     def is_patience_over(self) -> bool:
-        """Tell whether too many rounds have brought nothing better."""
+        """Return whether too many rounds have brought no improvement."""
         if self.patience is None or not self.history:
             return False
-        waiting_since = self.best.round or self.round - len(self._judged())
+        n_evaluated = len(self.history[self.eval_sets[-1].name][self.metrics[0].name])
+        waiting_since = self.best.round or self.round - n_evaluated
         return self.round - waiting_since >= self.patience
-
-    def _judged(self) -> list[float]:
-        return self.history[self.eval_sets[-1].name][self.metrics[0].name]

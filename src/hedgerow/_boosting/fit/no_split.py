@@ -1,28 +1,27 @@
-"""Why no tree of a model could be split: a model that says the same of every row needs a word.
+"""The warning about a model without any split, which predicts the same for every row.
 
-Each limit is lifted in turn, and a round is grown without it. What makes the difference is named.
+Each limit is lifted in turn, and a round is grown without it. The message names the limits that
+make a difference.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.constraints import UNCONSTRAINED
-from hedgerow._boosting.fit.round_grower import rounds_of_one, row_draws
-from hedgerow._boosting.fit.settings import Settings
-from hedgerow._boosting.fit.training_set import Prepared
-from hedgerow._boosting.model import BoostedModel
-from hedgerow._tree.structure import Tree
+from hedgerow._boosting.fit.round_grower import round_grower, row_sampler
+from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning
 
-# What each parameter is if it sets no limit. Those of a row stand and fall together.
+# The value of each parameter that sets no limit. Those in one dict are lifted together.
 LIFTED: Sequence[Mapping[str, Any]] = (
     {"min_samples_leaf": 1},
     {"min_child_weight": 0.0},
@@ -34,110 +33,104 @@ LIFTED: Sequence[Mapping[str, Any]] = (
 CONSTRAINTS = ("monotonic_constraints", "interaction_constraints", "feature_weights")
 
 
-def warn_if_never_split(model: BoostedModel, prepared: Prepared, settings: Settings) -> None:
-    """Warn of a model without a single split, and say what kept its trees from splitting."""
-    if (model.ensemble.feature >= 0).any():
-        return
-    why = NoSplit(prepared, settings).reason()
-    name = type(settings.asked).__name__
-    message = f"{name}: no tree has a split, so every row gets the same prediction: {why}"
+def warn_never_split(training_set: TrainingSet, settings: Settings) -> None:
+    """Warn about a model without any split, and say what prevented splits."""
+    reason = NoSplit(training_set, settings).reason()
+    name = type(settings.estimator).__name__
+    message = f"{name}: no tree has a split, so every row gets the same prediction: {reason}"
     warn_user(message, NoSplitWarning, about="splits")
 
 
 @dataclass(frozen=True)
 class NoSplit:
-    """A fit none of whose trees has a split."""
+    """A fit in which no tree has a split."""
 
-    prepared: Prepared
+    training_set: TrainingSet
     settings: Settings
 
     def reason(self) -> str:
-        """Say what kept the trees from being split, and what to do about it."""
-        if (self.prepared.train.target == self.prepared.train.target[0]).all():
+        """Return what prevented splits."""
+        if (self.training_set.train.target == self.training_set.train.target[0]).all():
             return "the target is the same in every row."
         limits = [limit for limit in LIFTED if self._is_set(limit)]
         decisive = [limit for limit in limits if self._splits_without(limit)]
-        if not decisive and self._is_constrained and self._splits_without({}, UNCONSTRAINED):
+        if not decisive and self._constraints and self._splits_without({}, UNCONSTRAINED):
             return f"{' or '.join(self._constraints)} forbids every split."
         if decisive:
             return "; ".join(self._describe(limit) for limit in decisive) + "."
         together = {name: value for limit in limits for name, value in limit.items()}
         if limits and self._splits_without(together):
-            return f"{self._named(together)} together leave no split."
+            return f"{self._named(together)} together prevent every split."
         return self._of_columns()
 
     def _is_set(self, limit: Mapping[str, Any]) -> bool:
-        estimator = self.settings.estimator
-        return any(getattr(estimator, name) != value for name, value in limit.items())
+        params = self.settings.params
+        return any(getattr(params, name) != value for name, value in limit.items())
 
     def _splits_without(self, limit: Mapping[str, Any], constraints: Any = None) -> bool:
-        """Tell whether a round has a split if a limit is lifted."""
-        estimator = copy.copy(self.settings.estimator)
+        """Return whether a round has a split if a limit is lifted."""
+        params = copy.copy(self.settings.params)
         for name, value in {**limit, "boosting": "gradient"}.items():
-            setattr(estimator, name, value)
-        problem = self.prepared.problem
-        free = replace(problem, constraints=constraints or problem.constraints)
-        prepared = replace(self.prepared, problem=free)
-        settings = replace(self.settings, estimator=estimator)
-        grow_round: Callable[[int], Sequence[Tree]] = rounds_of_one(prepared, settings, free.start)
-        return any((tree.feature >= 0).any() for tree in grow_round(0))
+            setattr(params, name, value)
+        problem = self.training_set.problem
+        problem = replace(problem, constraints=constraints or problem.constraints)
+        training_set = replace(self.training_set, problem=problem)
+        settings = replace(self.settings, params=params)
+        grower = round_grower(training_set, settings, problem.initial_model)
+        return any((tree.feature >= 0).any() for tree in grower.grow(0))
 
     def _describe(self, limit: Mapping[str, Any]) -> str:
-        estimator = self.settings.estimator
+        params = self.settings.params
         if "min_samples_leaf" in limit:
-            least = estimator.min_samples_leaf
+            least = params.min_samples_leaf
             return (
                 f"min_samples_leaf={least} needs {2 * least} rows for a split, and a round has "
-                f"{self._n_drawn}"
-                if self._n_drawn < 2 * least
+                f"{self._n_sampled}"
+                if self._n_sampled < 2 * least
                 else f"no split leaves min_samples_leaf={least} rows on both sides"
             )
         if "min_child_weight" in limit:
             return (
-                f"no split leaves min_child_weight={estimator.min_child_weight:g} on both sides; "
+                f"no split leaves min_child_weight={params.min_child_weight:g} on both sides; "
                 f"the hessians of all rows sum to {self._hessian:.3g}"
             )
         if "min_split_gain" in limit:
-            return f"no split gains min_split_gain={estimator.min_split_gain:g}"
+            return f"no split gains min_split_gain={params.min_split_gain:g}"
         if "subsample" in limit:
-            n_rows = self.prepared.train.table.n_rows
-            return f"{self._named(limit)} draws {self._n_drawn} of {n_rows} rows for a round"
-        return f"{self._named(limit)} leaves nothing to gain"
+            n_rows = self.training_set.train.table.n_rows
+            return f"{self._named(limit)} samples {self._n_sampled} of {n_rows} rows for a round"
+        return f"with {self._named(limit)} no split has a gain"
 
     def _named(self, limit: Mapping[str, Any]) -> str:
-        estimator = self.settings.estimator
-        changed = [name for name, value in limit.items() if getattr(estimator, name) != value]
-        return " and ".join(f"{name}={getattr(estimator, name)!r}" for name in changed)
+        params = self.settings.params
+        changed = [name for name, value in limit.items() if getattr(params, name) != value]
+        return " and ".join(f"{name}={getattr(params, name)!r}" for name in changed)
 
     @property
     def _constraints(self) -> list[str]:
-        estimator = self.settings.estimator
-        return [name for name in CONSTRAINTS if getattr(estimator, name) is not None]
+        params = self.settings.params
+        return [name for name in CONSTRAINTS if getattr(params, name) is not None]
 
     @property
-    def _is_constrained(self) -> bool:
-        return bool(self._constraints)
-
-    @property
-    def _n_drawn(self) -> int:
-        """The rows of the first round."""
-        train = self.prepared.train
-        rows = row_draws(train, self.settings).bag(0, None).rows
+    def _n_sampled(self) -> int:
+        """The number of rows in the first round."""
+        train = self.training_set.train
+        rows = row_sampler(train, self.settings).bag(0, None).rows
         return train.table.n_rows if rows is None else len(rows)
 
     @property
     def _hessian(self) -> float:
         """The sum of the hessians of all rows, before the first round."""
-        prepared, train = self.prepared, self.prepared.train
-        target, loss = train.target_by_output, prepared.problem.loss
+        training_set, train = self.training_set, self.training_set.train
+        target, loss = train.target_by_output, training_set.problem.loss
         weights = loss.row_weights(target, train.weights)
         scores: Floats = np.empty((loss.n_outputs, train.table.n_rows))
-        scores[...] = prepared.base_score[:, np.newaxis]
+        scores[...] = training_set.base_score[:, np.newaxis]
         return float(loss.differentiator(target, weights)(scores)[1].sum())
 
     def _of_columns(self) -> str:
-        matrix = self.prepared.matrix(self.prepared.train)
+        matrix = self.training_set.matrix(self.training_set.train)
         varies = (matrix != matrix[:1]) & ~(np.isnan(matrix) & np.isnan(matrix[:1]))
         if not varies.any():
-            return "no column has two different values."
-        return "no column tells the targets apart."
+            return "every feature is constant."
+        return "no feature separates the targets."

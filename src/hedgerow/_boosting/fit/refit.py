@@ -1,4 +1,4 @@
-"""The same trees on other rows: structures stay, leaves get the values that these rows ask for."""
+"""Refitting the leaf values of a model to other rows, with the same splits."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._boosting.fit.arguments import FitArguments, Settings, as_fitted
 from hedgerow._boosting.fit.auto import Choice
 from hedgerow._boosting.fit.constraints import require_no_slopes
-from hedgerow._boosting.fit.fitting import learned_curve
-from hedgerow._boosting.fit.problem import read_problem
-from hedgerow._boosting.fit.round_grower import grow_params, leaf_search
-from hedgerow._boosting.fit.settings import Settings, as_fitted
-from hedgerow._boosting.fit.training_data import Given
-from hedgerow._boosting.fit.training_set import encoded_again
+from hedgerow._boosting.fit.fit_data import read_problem
+from hedgerow._boosting.fit.fitting import fit_curve
+from hedgerow._boosting.fit.round_grower import growth_params, leaf_search
+from hedgerow._boosting.fit.training_set import encode_like_initial_model
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
-from hedgerow._estimator import Estimator
+from hedgerow._estimator import TableEstimator
 from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.leaves import LeafRows, LeafSlopes, average_inner_nodes
 from hedgerow._tree.linear_leaves import mixed_slopes
@@ -32,51 +31,53 @@ from hedgerow._types import Attributes, Floats
 
 
 class Refitting:
-    """A model whose leaves are fitted again, round after round, to the gradients of new rows.
+    """Fits the leaf values of a model again, round after round, to the gradients of other rows.
 
-    `keep` is the part of a leaf's old value that stays; a leaf that no row reaches keeps all of it.
+    `keep` is the fraction of its old value that a leaf keeps; leaves without rows keep all of it.
     """
 
-    def __init__(self, estimator: Estimator, task: Task, given: Given, keep: float) -> None:
+    def __init__(
+        self, estimator: TableEstimator, task: Task, arguments: FitArguments, keep: float
+    ) -> None:
         self.model: BoostedModel = internals(estimator).model()
         self.estimator, self.keep = estimator, keep
         settings = Settings.of(estimator)
-        problem, read = read_problem(given, task, self.model, settings)
-        settings = replace(settings, estimator=as_fitted(estimator))
+        problem, dataset = read_problem(arguments, task, self.model, settings)
+        settings = replace(settings, params=as_fitted(estimator))
         self.n_threads = settings.n_threads
-        self.rows = encoded_again(problem, read, self.n_threads)
+        self.train = encode_like_initial_model(problem, dataset, self.n_threads)
         self.loss = problem.loss
-        self.target = self.rows.target_by_output
-        self.weights = self.loss.row_weights(self.target, self.rows.weights)
+        self.target = self.train.target_by_output
+        self.weights = self.loss.row_weights(self.target, self.train.weights)
         self.differentiate = self.loss.differentiator(self.target, self.weights, self.n_threads)
-        self.params = grow_params(problem, settings, self.model.statistics)
+        self.params = growth_params(problem, settings, self.model.statistics)
         if self.params.directions:
             require_no_slopes(self.model.ensemble)
-        searched = leaf_search(problem, settings, self.rows)
-        self.leaf_update = searched or leaf_update_for(problem.native_loss, self.params)
-        self.matrix = as_matrix(self.rows.table, self.model.category_bins)
+        search = leaf_search(problem, settings, self.train)
+        self.leaf_update = search or leaf_update_for(problem.native_loss, self.params)
+        self.matrix = as_matrix(self.train.table, self.model.category_bins)
         self.slopes: LeafSlopes | None = None
-        if settings.estimator.linear_leaves:
-            linear_lambda = settings.estimator.linear_lambda
+        if settings.params.linear_leaves:
+            linear_lambda = settings.params.linear_lambda
             self.slopes = LeafSlopes(self.matrix, self.params, linear_lambda)
 
     def run(self) -> Attributes:
-        """Return the attributes of the estimator with new leaves."""
-        before = self.model.ensemble
-        chosen: Choice | None = getattr(self.estimator, "auto_", None)
-        n_members = 1 if chosen is None else chosen.n_members
-        in_turn = 1 if chosen is None else chosen.n_in_turn
+        """Return the attributes of the estimator with new leaf values."""
+        old = self.model.ensemble
+        choice: Choice | None = getattr(self.estimator, "auto_", None)
+        n_models = 1 if choice is None else choice.n_members
+        in_turn = 1 if choice is None else choice.n_in_turn
         members = [
-            self._refit_rounds(before.of_rounds(rounds).scaled(n_members))
-            for rounds in (range(k, before.n_rounds, in_turn) for k in range(in_turn))
+            self._refit_rounds(old.of_rounds(rounds).scaled(n_models))
+            for rounds in (range(k, old.n_rounds, in_turn) for k in range(in_turn))
         ]
         ordered = chain.from_iterable(zip_longest(*members, fillvalue=[]))
-        trees = [tree.scaled(1.0 / n_members) for round_ in ordered for tree in round_]
-        after = Ensemble.from_trees(trees, before.tree_output, before.base_score, before.n_features)
+        trees = [tree.scaled(1.0 / n_models) for round_ in ordered for tree in round_]
+        new = Ensemble.from_trees(trees, old.tree_output, old.base_score, old.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
-        curve = learned_curve(self.loss, after, self.rows, self.model.category_bins, self.n_threads)
-        refitted = replace(self.model, ensemble=after, curve=curve)
-        if self.keep < 1.0:  # what rows held out have said was of other leaves
+        curve = fit_curve(self.loss, new, self.train, self.model.category_bins, self.n_threads)
+        refitted = replace(self.model, ensemble=new, curve=curve)
+        if self.keep < 1.0:  # the calibration was of other leaf values
             refitted = replace(refitted, calibration=None, residuals=None)
         return kept | {"_model": refitted}
 
@@ -98,7 +99,7 @@ class Refitting:
     def _refit_round(
         self, alone: Ensemble, leaves: NDArray[np.int32], scores: Floats
     ) -> list[Tree]:
-        """Return the trees of a round with the values that rows with these scores (K, n) need."""
+        """Return the trees of a round with values fitted to rows with these scores (K, n)."""
         gradient, hessian = self.differentiate(scores)
         old = alone.trees()
         new = [replace(tree, value=tree.value.copy()) for tree in old]
@@ -112,7 +113,7 @@ class Refitting:
             outputs = range(t, len(scores), len(new))
             sloped = self._with_slopes(tree, outputs, leaves[:, t], gradient, hessian)
             new[t] = self._keep_part(old[t], sloped, leaves[:, t])
-            self._put_in_order(new[t], outputs, leaves[:, t], hessian)
+            self._make_monotone(new[t], outputs, leaves[:, t], hessian)
         return new
 
     def _take_newton_steps(
@@ -151,7 +152,7 @@ class Refitting:
         return replace(tree, slopes=sloped.slopes)
 
     def _keep_part(self, old: Tree, new: Tree, node: NDArray[np.int32]) -> Tree:
-        """Mix old leaves in, and leave those alone that no row reaches."""
+        """Mix in the old values; leaves without rows keep theirs."""
         is_leaf = old.feature < 0
         is_reached = np.bincount(node, minlength=old.n_nodes) > 0
         kept = np.where(is_reached, self.keep, 1.0)
@@ -162,10 +163,10 @@ class Refitting:
             average_inner_nodes(new, place)
         return replace(new, slopes=slopes)
 
-    def _put_in_order(
+    def _make_monotone(
         self, tree: Tree, outputs: range, node: NDArray[np.int32], hessian: Floats
     ) -> None:
-        """Make the values monotone; leaves that few rows reach give way to others."""
+        """Make the values monotone; leaves with few rows change most."""
         if not self.params.directions:
             return
         for place, k in enumerate(outputs):

@@ -1,18 +1,20 @@
-"""The rounds of one model: the trainer that the parameters mean, and what goes on in each round."""
+"""What grows the rounds of a fit: one boosted model, with dropout (DART), or several (bagging)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
+from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.dart import DartRounds, Drops
-from hedgerow._boosting.fit.problem import Problem, no_slopes
-from hedgerow._boosting.fit.settings import Settings
-from hedgerow._boosting.fit.training_data import Examples
-from hedgerow._boosting.fit.training_set import Prepared
-from hedgerow._boosting.losses import Differentiate, FormulaLoss
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.fit_data import Problem, no_slopes
+from hedgerow._boosting.fit.loop import RoundGrower
+from hedgerow._boosting.fit.training_set import TrainingSet
+from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.losses.formula import LeafSearch
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.target_statistics import TargetStatistics
@@ -20,106 +22,212 @@ from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.row_sampling import RowSampler
-from hedgerow._tree.structure import Tree
+from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import Trainer
 from hedgerow._types import Floats
 
 GrowRound = Callable[[int], Sequence[Tree]]
 
 
-def rounds_of_one(prepared: Prepared, settings: Settings, start: BoostedModel | None) -> GrowRound:
-    """Return the function that grows a round of one model, after those of `start` if it has any."""
-    train, loss = prepared.train, prepared.problem.loss
-    trainer = _trainer(prepared, settings)
-    if start is not None:
-        matrix, n_threads = prepared.matrix(train), settings.n_threads
-        trainer.scores[...] = start.ensemble.predict_raw(matrix, n_threads=n_threads).T
-    if settings.estimator.linear_leaves:
-        _require_hessians(prepared, settings, trainer.scores)
-    grow_round: GrowRound = trainer.boost
-    if prepared.problem.native_loss is None:
-        rows = train.target_by_output, train.weights
-        differentiate = loss.differentiator(*rows, settings.n_threads)
-        grow_round = partial(_grow_with_gradients, trainer, differentiate)
-    if settings.estimator.boosting == "dart":
-        trees = [] if start is None else start.ensemble.trees()
-        return _dart(prepared, settings, trainer, grow_round, trees)
-    return grow_round
+def round_grower(
+    training_set: TrainingSet,
+    settings: Settings,
+    initial_model: BoostedModel | None,
+    n_models: int = 1,
+) -> RoundGrower:
+    """Return what grows the rounds of a fit, after those of the initial model."""
+    if n_models > 1:
+        return BaggedRounds.of(training_set, settings, initial_model, n_models)
+    trainer = _trainer(training_set, settings)
+    trees: list[Tree] = []
+    if initial_model is not None:
+        ensemble, matrix = initial_model.ensemble, training_set.matrix(training_set.train)
+        trainer.scores[...] = ensemble.predict_raw(matrix, n_threads=settings.n_threads).T
+        trees = ensemble.trees()
+    if settings.params.linear_leaves:
+        _require_hessians(training_set, settings, trainer.scores)
+    grow_round = _grow_round(trainer, training_set, settings)
+    if settings.params.boosting == "dart":
+        return _dart(training_set, settings, trainer, grow_round, trees)
+    return BoostedRounds(grow_round, trees)
 
 
-def _grow_with_gradients(
-    trainer: Trainer, differentiate: Differentiate, round_index: int
-) -> Sequence[Tree]:
-    return trainer.boost_with(round_index, *differentiate(trainer.scores))
+class BoostedRounds:
+    """The rounds of one model, none of which changes earlier ones."""
+
+    revises_trees = has_revised = False
+
+    def __init__(self, grow_round: GrowRound, trees: list[Tree]) -> None:
+        self._grow_round, self.trees = grow_round, trees
+
+    def grow(self, index: int) -> Sequence[Tree]:
+        """Grow the trees of a round, and return them."""
+        grown = self._grow_round(index)
+        self.trees += grown
+        return grown
+
+    def close(self) -> None:
+        """Do nothing: there are no threads to end."""
 
 
-def _require_hessians(prepared: Prepared, settings: Settings, scores: Floats) -> None:
-    """Raise if a formula loss is piecewise linear: slopes of linear leaves need hessians."""
-    train, loss = prepared.train, prepared.problem.loss
+class BaggedRounds:
+    """The mean of several boosted models with different seeds, which are grown side by side.
+
+    The ensemble has a round of each model in turn, with leaf values divided by the number of
+    models. So the sum of the first rounds is the mean of the models at that time. The number is a
+    power of 2: division by it is exact, and a resumed fit recovers the scores of each model.
+    """
+
+    revises_trees = has_revised = False
+
+    def __init__(
+        self, members: Sequence[RoundGrower], n_workers: int, trees: Sequence[Tree] = ()
+    ) -> None:
+        self._members = members
+        self._ahead: dict[int, Sequence[Tree]] = {}  # grown, but not yet returned
+        n_workers = min(n_workers, len(members))
+        self._pool = ThreadPoolExecutor(n_workers) if n_workers > 1 else None
+        self.trees = list(trees)
+
+    @classmethod
+    def of(
+        cls,
+        training_set: TrainingSet,
+        settings: Settings,
+        initial_model: BoostedModel | None,
+        n_models: int,
+    ) -> BaggedRounds:
+        """Set up a grower for each model, after its own rounds of the initial model."""
+        n_threads = max(1, settings.n_threads // n_models)
+        members = []
+        for number, seed in enumerate(member_seeds(settings.seed, n_models)):
+            own_model = initial_model
+            if initial_model is not None:
+                own = member_of(initial_model.ensemble, number, n_models)
+                own_model = replace(initial_model, ensemble=own)
+            own_settings = replace(settings, seed=seed, n_threads=n_threads)
+            members.append(round_grower(training_set, own_settings, own_model))
+        # A user's function may not expect calls from several threads.
+        n_workers = settings.n_threads if training_set.problem.is_native else 1
+        return cls(
+            members, n_workers, [] if initial_model is None else initial_model.ensemble.trees()
+        )
+
+    def grow(self, index: int) -> Sequence[Tree]:
+        """Return the trees of a round; rounds must be requested in order."""
+        if index not in self._ahead:
+            self._grow_from(index)
+        grown = self._ahead.pop(index)
+        self.trees += grown
+        return grown
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    def _grow_from(self, index: int) -> None:
+        """Grow this round and, in parallel, the same round of the models that follow in turn."""
+        round_, first = divmod(index, len(self._members))
+        run = map if self._pool is None else self._pool.map
+        grown = run(lambda member: member.grow(round_), self._members[first:])
+        scale = 1.0 / len(self._members)
+        self._ahead = {
+            index + i: [tree.scaled(scale) for tree in trees] for i, trees in enumerate(grown)
+        }
+
+
+def member_seeds(seed: int, n_models: int) -> list[int]:
+    """Return a seed for each model; the first has the seed of the fit."""
+    others = np.random.RandomState(seed % 2**32).randint(2**31, size=n_models - 1)
+    return [seed, *map(int, others)]
+
+
+def member_of(ensemble: Ensemble, number: int, n_models: int) -> Ensemble:
+    """Return one of the models whose mean an ensemble is."""
+    return ensemble.of_rounds(range(number, ensemble.n_rounds, n_models)).scaled(n_models)
+
+
+def _grow_round(trainer: Trainer, training_set: TrainingSet, settings: Settings) -> GrowRound:
+    """Return the function that grows a round, for a built-in loss or any other."""
+    if training_set.problem.native_loss is not None:
+        return trainer.boost
+    train, loss = training_set.train, training_set.problem.loss
+    differentiate = loss.differentiator(train.target_by_output, train.weights, settings.n_threads)
+    return lambda index: trainer.boost_with(index, *differentiate(trainer.scores))
+
+
+def _require_hessians(training_set: TrainingSet, settings: Settings, scores: Floats) -> None:
+    """Refuse linear leaves with a formula loss whose hessian is zero."""
+    train, loss = training_set.train, training_set.problem.loss
     if not isinstance(loss, FormulaLoss):
         return
     loss.gradients(train.target.T, scores, train.weights)
     if loss.is_piecewise_linear.any():
-        raise no_slopes(settings.estimator)
+        raise no_slopes(settings.params)
 
 
 def _dart(
-    prepared: Prepared,
+    training_set: TrainingSet,
     settings: Settings,
     trainer: Trainer,
     grow_round: GrowRound,
     trees: Sequence[Tree],
 ) -> DartRounds:
-    """Return rounds with drops, of which `trees` may be dropped as well."""
-    estimator, n_threads = settings.estimator, settings.n_threads
-    matrix = prepared.matrix(prepared.train)
+    params, n_threads = settings.params, settings.n_threads
+    matrix = training_set.matrix(training_set.train)
     return DartRounds(
         trainer,
         grow_round,
-        Drops(estimator.drop_rate, estimator.skip_drop, estimator.max_drop, settings.seed),
-        estimator.learning_rate,
-        lambda trees: prepared.ensemble(trees).predict_raw(matrix, n_threads=n_threads).T,
+        Drops(params.drop_rate, params.skip_drop, params.max_drop, settings.seed),
+        params.learning_rate,
+        lambda trees: training_set.ensemble(trees).predict_raw(matrix, n_threads=n_threads).T,
         trees,
     )
 
 
-def _trainer(prepared: Prepared, settings: Settings) -> Trainer:
-    train, problem, estimator = prepared.train, prepared.problem, settings.estimator
+def _trainer(training_set: TrainingSet, settings: Settings) -> Trainer:
+    train, problem, params = training_set.train, training_set.problem, settings.params
     target = train.target_by_output
-    params = grow_params(problem, settings, prepared.statistics)
+    growth = growth_params(problem, settings, training_set.statistics)
     slopes = None
-    if estimator.linear_leaves:
-        slopes = LeafSlopes(prepared.matrix(train), params, estimator.linear_lambda)
+    if params.linear_leaves:
+        slopes = LeafSlopes(training_set.matrix(train), growth, params.linear_lambda)
     return Trainer(
-        _engine(prepared, settings, params),
+        _engine(training_set, settings, growth),
         target,
         problem.loss.row_weights(target, train.weights),
         loss=problem.native_loss,
-        params=params,
-        row_sampler=row_draws(train, settings),
+        params=growth,
+        row_sampler=row_sampler(train, settings),
         leaf_update=leaf_search(problem, settings, train),
         slopes=slopes,
         n_threads=settings.n_threads,
     )
 
 
-def _engine(prepared: Prepared, settings: Settings, params: GrowthParams) -> Engine:
+def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams) -> Engine:
     """Return what holds the rows and grows the trees: the one place where engines are chosen."""
-    base_score, n_threads = prepared.base_score, settings.n_threads
-    if settings.estimator.splitter == "exact":
-        matrix, flags = prepared.matrix(prepared.train), prepared.binner.is_categorical
-        return ExactEngine(matrix, flags, params, base_score, n_threads=n_threads)
-    assert prepared.binned is not None
-    vector = prepared.problem.grows_vectors
-    return HistogramEngine(prepared.binned, params, base_score, vector=vector, n_threads=n_threads)
+    base_score, n_threads = training_set.base_score, settings.n_threads
+    if settings.params.splitter == "exact":
+        matrix = training_set.matrix(training_set.train)
+        is_categorical = training_set.binner.is_categorical
+        return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
+    assert training_set.binned is not None
+    vector = training_set.problem.has_vector_leaves
+    return HistogramEngine(
+        training_set.binned, growth, base_score, vector=vector, n_threads=n_threads
+    )
 
 
-def grow_params(problem: Problem, settings: Settings, statistics: TargetStatistics) -> GrowthParams:
-    """Return the parameters of growth: the estimator's, and those of the loss and the columns."""
+def growth_params(
+    problem: Problem, settings: Settings, statistics: TargetStatistics
+) -> GrowthParams:
+    """Return how trees are grown: parameters of the estimator, the loss and the columns."""
     native = problem.native_loss
     decay_rate, growth_rate = (0.0, 0.0) if native is None else native.leaf_rates
     return GrowthParams.of(
-        settings.estimator,
+        settings.params,
         leaf_decay_rate=decay_rate,
         leaf_growth_rate=growth_rate,
         seed=settings.seed,
@@ -127,29 +235,23 @@ def grow_params(problem: Problem, settings: Settings, statistics: TargetStatisti
     )
 
 
-def leaf_search(problem: Problem, settings: Settings, rows: Examples) -> LeafSearch | None:
-    """Return how the leaf values of a formula loss are found, after a tree has grown."""
+def leaf_search(problem: Problem, settings: Settings, train: Dataset) -> LeafSearch | None:
+    """Return how leaf values of a formula loss are replaced after a tree has grown."""
     if not isinstance(problem.loss, FormulaLoss):
         return None
-    rate, most = settings.estimator.learning_rate, settings.estimator.max_delta_step
-    return LeafSearch(problem.loss, rows.target_by_output, rate, most)
+    rate, max_step = settings.params.learning_rate, settings.params.max_delta_step
+    return LeafSearch(problem.loss, train.target_by_output, rate, max_step)
 
 
-def row_draws(train: Examples, settings: Settings) -> RowSampler:
-    """Return how each round draws its rows."""
-    estimator = settings.estimator
-    kind = unit = None
-    if estimator.sampling == "balanced":
-        kind = train.target.astype(np.int32)
-    if estimator.sampling == "group":
-        assert train.groups is not None
-        unit = train.groups
+def row_sampler(train: Dataset, settings: Settings) -> RowSampler:
+    """Return how the rows of each round are sampled."""
+    params = settings.params
     return RowSampler(
         n_rows=train.table.n_rows,
-        fraction=estimator.subsample,
+        fraction=params.subsample,
         seed=settings.seed,
-        sampling=estimator.sampling,
-        row_class=kind,
-        row_group=unit,
-        reg_lambda=estimator.reg_lambda,
+        sampling=params.sampling,
+        row_class=train.target.astype(np.int32) if params.sampling == "balanced" else None,
+        row_group=train.groups if params.sampling == "group" else None,
+        reg_lambda=params.reg_lambda,
     )

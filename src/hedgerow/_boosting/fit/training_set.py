@@ -1,4 +1,4 @@
-"""Training rows as trees see them: categories encoded, values binned, and where scores start."""
+"""The training set as trees see it: categories encoded, values binned, and the base score."""
 
 from __future__ import annotations
 
@@ -9,107 +9,118 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._boosting.fit.arguments import Settings
+from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
+from hedgerow._boosting.fit.fit_data import Problem
 from hedgerow._boosting.fit.loop import EvalSet
-from hedgerow._boosting.fit.problem import Problem
-from hedgerow._boosting.fit.settings import Settings
-from hedgerow._boosting.fit.training_data import Examples
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
-from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._data.target_statistics import TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Rows to train on, and what was learned from them that other rows are encoded and binned by.
+class TrainingSet:
+    """An encoded and binned training set, and how other rows are encoded and binned like it.
 
     Attributes
     ----------
-    train : Examples
-        The rows, with numbers in place of columns of many categories.
+    problem : Problem
+        What is learned.
+    train : Dataset
+        The rows, with target statistics in place of features with many categories.
     statistics : TargetStatistics
-        Where these numbers come from.
+        The target statistics.
     binner : Binner
-        Where bins end.
+        The bins.
     binned : BinnedMatrix, optional
-        The bins of the rows, unless splits are exact.
+        The binned rows, unless splits are exact.
     base_score : array of shape (n_outputs,)
-        The constant that scores start from.
+        The scores before the first round.
     """
 
     problem: Problem
-    train: Examples
+    train: Dataset
     statistics: TargetStatistics
     binner: Binner
     binned: BinnedMatrix | None
     base_score: Floats
 
-    def encode(self, examples: Examples) -> Examples:
-        """Encode other rows as those to train on are."""
-        return replace(examples, table=self.statistics.encode(examples.table))
+    def encode(self, dataset: Dataset) -> Dataset:
+        """Encode other rows like the training set."""
+        return replace(dataset, table=self.statistics.encode(dataset.table))
 
-    def matrix(self, encoded: Examples) -> NDArray[Any]:
-        """Return rows as the predictor sees them."""
+    def matrix(self, encoded: Dataset) -> NDArray[Any]:
+        """Return encoded rows as the matrix that trees split."""
         return as_matrix(encoded.table, self.binner.category_bins)
 
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
-        """Return trees, round after round, as a model."""
+        """Return an ensemble of trees, round after round."""
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
         return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
 
-    def eval_set(self, name: str, encoded: Examples, n_threads: int) -> EvalSet:
-        """Return rows to measure on, with the scores that the first round to run finds."""
-        matrix, start = self.matrix(encoded), self.problem.start
-        if start is None:
+    def eval_set(self, name: str, encoded: Dataset, n_threads: int) -> EvalSet:
+        """Return an evaluation set with its scores before the first round of this fit."""
+        matrix, initial_model = self.matrix(encoded), self.problem.initial_model
+        if initial_model is None:
             scores = np.tile(self.base_score, (len(matrix), 1))
         else:
-            scores = start.ensemble.predict_raw(matrix, n_threads=n_threads)
+            scores = initial_model.ensemble.predict_raw(matrix, n_threads=n_threads)
         return EvalSet(
             *(name, matrix, encoded.target, encoded.weights, scores),
             *(self.problem.trees_per_round, n_threads),
         )
 
 
-def prepare(problem: Problem, settings: Settings, train: Examples) -> Prepared:
-    """Encode and bin rows; as in the model to go on from, if there is one."""
-    n_threads, start, loss = settings.n_threads, problem.start, problem.loss
-    if start is None:
-        many = _many_categories(problem.schema, settings.estimator)
-        of_target = loss, problem.classes
-        statistics, table = learn_encoding(train, many, *of_target, settings.seed, n_threads)
-        train = replace(train, table=table)
+def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> TrainingSet:
+    """Encode and bin a training set; like the initial model, if there is one."""
+    n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
+    if initial_model is None:
+        statistics, train = _encode(problem, settings, train)
         binner = _fit_binner(statistics.encoded_schema(problem.schema), settings, train)
-        drawn = train.in_the_balance_of(train) if settings.draws_balanced else train
-        base_score = loss.base_score(drawn.target_by_output, drawn.weights)
+        balanced = train.balanced_like(train) if settings.is_balanced else train
+        base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
-        statistics, binner = start.statistics, start.binner
-        train = encoded_again(problem, train, n_threads)
-        base_score = start.ensemble.base_score
-    is_binned = settings.estimator.splitter == "hist"
+        statistics, binner = initial_model.statistics, initial_model.binner
+        train = encode_like_initial_model(problem, train, n_threads)
+        base_score = initial_model.ensemble.base_score
+    is_binned = settings.params.splitter == "hist"
     binned = binner.transform(train.table, threads=n_threads) if is_binned else None
-    return Prepared(problem, train, statistics, binner, binned, base_score)
+    return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
-def encoded_again(problem: Problem, train: Examples, n_threads: int) -> Examples:
-    """Encode training rows as the model to go on from has learned to."""
-    assert problem.start is not None
-    of_target = problem.loss, problem.classes
-    table = encode_again(problem.start.statistics, train, *of_target, n_threads)
-    return replace(train, table=table)
+def encode_like_initial_model(problem: Problem, train: Dataset, n_threads: int) -> Dataset:
+    """Encode a training set with the statistics of the initial model."""
+    assert problem.initial_model is not None
+    statistics, loss, classes = problem.initial_model.statistics, problem.loss, problem.classes
+    return replace(train, table=encode_again(statistics, train, loss, classes, n_threads))
 
 
-def _many_categories(schema: TableSchema, estimator: Estimator) -> dict[int, int]:
-    """Return the columns of too many categories for sets of them, and how many these are."""
-    most = min(estimator.max_categories, estimator.max_bins)
-    counts = {j: len(learned.values) for j, learned in schema.categories.items()}
+def _encode(
+    problem: Problem, settings: Settings, train: Dataset
+) -> tuple[TargetStatistics, Dataset]:
+    """Replace features with many categories by target statistics."""
+    n_categories = _many_categories(problem.schema, settings.params)
+    if not n_categories:
+        return no_statistics(train.table.n_features), train
+    statistics, table = learn_encoding(
+        train, n_categories, problem.loss, problem.classes, settings.seed, settings.n_threads
+    )
+    return statistics, replace(train, table=table)
+
+
+def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
+    """Return the features with too many categories for splits, and their numbers of categories."""
+    most = min(params.max_categories, params.max_bins)
+    counts = {j: len(categories.values) for j, categories in schema.categories.items()}
     return {j: count for j, count in counts.items() if count > most}
 
 
-def _fit_binner(columns: TableSchema, settings: Settings, train: Examples) -> Binner:
-    max_bins, subsample = settings.estimator.max_bins, settings.estimator.subsample_for_bin
+def _fit_binner(schema: TableSchema, settings: Settings, train: Dataset) -> Binner:
+    max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
-    counts = {j: len(learned.values) for j, learned in columns.categories.items()}
+    counts = {j: len(categories.values) for j, categories in schema.categories.items()}
     return binner.fit(train.table, train.weights, n_categories=counts, threads=settings.n_threads)

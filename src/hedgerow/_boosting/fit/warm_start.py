@@ -1,4 +1,4 @@
-"""Rounds that go on from others: those of a fit that was broken off, or of another model."""
+"""Fits that continue an initial model: `init_model`, a warm start, or a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,73 +14,72 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.settings import Settings, is_auto
-from hedgerow._boosting.fit.training_data import Examples, Given
+from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
+from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
 from hedgerow._estimator import Estimator
 from hedgerow._params import short_repr
-from hedgerow._tree.structure import Tree
 from hedgerow.exceptions import ParameterError
 
-# Parameters that do not tell what a round becomes.
+# Parameters that do not affect what a round becomes.
 MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
-# The part of a fit's time that checkpoints may take, the first and the last aside.
+# The fraction of a fit's time that checkpoints may take, apart from the first and the last.
 WRITING = 0.1
 
 
 @dataclass(frozen=True)
-class Start:
-    """What a fit begins with.
+class InitialState:
+    """Where a fit begins.
 
     Attributes
     ----------
     model : BoostedModel, optional
-        The rounds that it goes on from.
-    rounds_of_other : int
-        How many of them are another model's, which n_estimators does not count.
+        The initial model.
+    n_extra_rounds : int
+        Its rounds that n_estimators does not count: those of `init_model`.
     seed : int
-        The key of its random draws.
-    checkpoint : CheckpointFile, optional
-        Where it writes its rounds.
-    found : Checkpoint, optional
-        What was in that file: a fit that was broken off.
+        The seed of all random numbers.
+    checkpoint_file : CheckpointFile, optional
+        Where rounds are written.
+    checkpoint : Checkpoint, optional
+        The contents of that file: an interrupted fit.
     """
 
     model: BoostedModel | None
-    rounds_of_other: int
+    n_extra_rounds: int
     seed: int
-    checkpoint: CheckpointFile | None = None
-    found: Any = None
+    checkpoint_file: CheckpointFile | None = None
+    checkpoint: Any = None
 
-    def trees(self) -> list[Tree]:
-        """Return the trees of the rounds so far."""
-        return [] if self.model is None else self.model.ensemble.trees()
-
-    def rounds_to_do(self, n_estimators: int) -> range:
+    def remaining_rounds(self, n_estimators: int) -> range:
         """Return the rounds that are still to be grown."""
-        done, last = _n_rounds(self.model), self.rounds_of_other + n_estimators
-        if self.checkpoint is not None:
-            self.checkpoint.check_rounds(done, last)
+        done, last = _n_rounds(self.model), self.n_extra_rounds + n_estimators
+        if self.checkpoint_file is not None:
+            self.checkpoint_file.check_rounds(done, last)
         return range(min(done, last), last)
 
 
-def find_start(given: Given, before: BoostedModel | None, settings: Settings) -> Start:
-    """Find out which rounds a fit goes on from, if any: `before` are those of a warm start."""
-    asked, model = settings.asked, before
-    if given.init_model is not None:
-        model = _read_model(given.init_model, asked)
-    _require_rounds_to_add(model, asked.n_estimators, is_warm=given.init_model is None)
-    of_other = 0 if given.init_model is None else _n_rounds(model)
-    if given.checkpoint is None:
-        return Start(model, of_other, settings.seed)
-    file = CheckpointFile(given.checkpoint, given.checkpoint_every)
-    found = file.found(asked)
-    if found is None:
-        return Start(model, of_other, settings.seed, file)
-    file.data = found.data
-    return Start(internals(found.model).model(), of_other, found.seed, file, found)
+def find_initial_state(
+    arguments: FitArguments, warm_model: BoostedModel | None, settings: Settings
+) -> InitialState:
+    """Find the initial model of a fit, if any; `warm_model` is that of a warm start."""
+    estimator, model = settings.estimator, warm_model
+    if arguments.init_model is not None:
+        model = _read_model(arguments.init_model, estimator)
+    is_warm = arguments.init_model is None
+    _require_rounds_to_add(model, estimator.n_estimators, is_warm=is_warm)
+    n_extra_rounds = 0 if is_warm else _n_rounds(model)
+    if arguments.checkpoint is None:
+        return InitialState(model, n_extra_rounds, settings.seed)
+    file = CheckpointFile(arguments.checkpoint, arguments.checkpoint_every)
+    checkpoint = file.read(estimator)
+    if checkpoint is None:
+        return InitialState(model, n_extra_rounds, settings.seed, file)
+    file.data = checkpoint.data
+    model = internals(checkpoint.model).model()
+    return InitialState(model, n_extra_rounds, checkpoint.seed, file, checkpoint)
 
 
 def _n_rounds(model: BoostedModel | None) -> int:
@@ -92,8 +91,8 @@ def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_
         return
     if is_auto(n_estimators):
         raise ParameterError(
-            "n_estimators='auto' chooses all rounds of a model. To go on from one, by "
-            "init_model or warm_start, say with how many rounds: n_estimators=100."
+            "n_estimators='auto' chooses all rounds of a model. To continue one with init_model or "
+            "warm_start, set the number of rounds, as in n_estimators=100."
         )
     if is_warm and _n_rounds(model) > n_estimators:
         raise ParameterError(
@@ -103,27 +102,27 @@ def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_
 
 
 def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
-    """Return the model that `init_model` is, or that is in the file of this name."""
+    """Return the model of the argument `init_model`: an estimator, or the file of one."""
     from hedgerow import _model_file
 
-    given = init_model
+    fitted = init_model
     if isinstance(init_model, str | PathLike):
-        init_model = _model_file.load(init_model)
-    if type(init_model) is not type(estimator):
+        fitted = _model_file.load(init_model)
+    if type(fitted) is not type(estimator):
         raise ParameterError(
-            f"init_model={short_repr(given)} is not allowed; it must be a fitted "
+            f"init_model={short_repr(init_model)} is not allowed; it must be a fitted "
             f"{type(estimator).__name__} or the file of one."
         )
-    model: BoostedModel = internals(init_model).model()
+    model: BoostedModel = internals(fitted).model()
     return model
 
 
 class CheckpointFile:
-    """Where a fit writes its rounds every now and then, and finds those of a fit broken off."""
+    """The file to which a fit writes its rounds now and then, and from which it is resumed."""
 
     def __init__(self, path: str | PathLike[str], every: Any) -> None:
         if not isinstance(path, str | PathLike):
-            raise ParameterError(f"checkpoint={path!r} is not allowed; it must be a file's name.")
+            raise ParameterError(f"checkpoint={path!r} is not allowed; it must be a file name.")
         is_count = isinstance(every, int | np.integer) and not isinstance(every, bool)
         if not is_count or every < 1:
             raise ParameterError(f"checkpoint_every={every!r} is not allowed; it must be >= 1.")
@@ -136,8 +135,8 @@ class CheckpointFile:
         self._began = perf_counter()
         self._writing = self._last_writing = 0.0
 
-    def found(self, estimator: Estimator) -> Any:
-        """Return the checkpoint that there is, if any, after a look at its parameters."""
+    def read(self, estimator: Estimator) -> Any:
+        """Return the checkpoint in the file, if there is one; refuse one of other parameters."""
         from hedgerow._model_file.atomic import clear_abandoned
         from hedgerow._model_file.checkpoint import read_checkpoint
         from hedgerow._model_file.values import decode, encode
@@ -151,67 +150,67 @@ class CheckpointFile:
         now, then = estimator.get_params(deep=False), checkpoint.model.get_params(deep=False)
         for name, value in now.items():
             may_differ = name in MAY_DIFFER and not _matters(name, value, then[name])
-            # As a file would give it back: of a function the name, of an array a list.
+            # As a file stores it: the name of a function, a list for an array.
             if not may_differ and decode(encode(value)) != then[name]:
                 raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
         return checkpoint
 
     def check_rounds(self, done: int, last: int) -> None:
-        """Refuse a checkpoint of more rounds than there shall be."""
+        """Refuse a checkpoint with more rounds than the fit."""
         if done > last:
-            raise self._refusal(f"of {done} rounds, more than the {last} that were asked for")
+            raise self._refusal(f"of {done} rounds, more than the {last} of this fit")
 
     def check_data(self, data: str) -> None:
-        """Remember the digest of the training rows; refuse if a checkpoint has another."""
+        """Store the digest of the data; refuse a checkpoint with another."""
         if self.data and self.data != data:
-            raise self._refusal("of a fit to other rows")
+            raise self._refusal("of a fit to other data")
         self.data = data
 
     def is_due(self, round_: int) -> bool:
-        """Tell whether to write after this round: one of many, when there has been time for it."""
+        """Return whether to write after this round: every few rounds, if there was time for it."""
         with_this = self._writing + self._last_writing
         in_time = with_this <= WRITING * (perf_counter() - self._began)
         return round_ % self.every == 0 and in_time
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count what is done meanwhile as writing."""
+        """Count the time of a block as writing."""
         began = perf_counter()
         yield
         self._last_writing = perf_counter() - began
         self._writing += self._last_writing
 
     def write(self, model: Any, seed: int, best: Any) -> None:
-        """Write the model so far, and that of the best round if it is another."""
+        """Write the model so far, and the model of the best round if it differs."""
         from hedgerow._model_file.checkpoint import Checkpoint, write_checkpoint
 
         write_checkpoint(Checkpoint(model, seed, self.data, best), self.path)
 
     def _refusal(self, what: str) -> ParameterError:
         return ParameterError(
-            f"checkpoint={self.path!r} is {what}. Give another name, or delete the file to begin "
-            "anew."
+            f"checkpoint={self.path!r} is {what}. Use another name, or delete the file to start "
+            "again."
         )
 
 
 def _matters(name: str, now: Any, then: Any) -> bool:
-    """Tell whether rounds that are chosen, or a seed, make another fit than the one broken off."""
+    """Return whether "auto" or a seed makes the fit another than the interrupted one."""
     are_seeds = name == "random_state" and isinstance(now, int) and isinstance(then, int)
     return is_auto(now) != is_auto(then) or (are_seeds and now != then)
 
 
 def digest(
-    parts: Iterable[Examples], binner: Binner, numbers: NDArray[Any] | None, rounds_before: int
+    datasets: Iterable[Dataset], binner: Binner, numbers: NDArray[Any] | None, n_extra_rounds: int
 ) -> str:
-    """Return a digest of the rows of a fit, bins, targets, weights and groups, and of its start.
+    """Return a digest of the data of a fit (bins, targets, weights, groups) and of its start.
 
-    `parts` are the training rows and those that are watched, `numbers` the training rows
-    themselves, where trees depend on more than their bins.
+    `datasets` are the training set and the evaluation sets. `numbers` is the training set itself,
+    if trees depend on more than its bins.
     """
-    hashed = hashlib.sha256(str(rounds_before).encode())
-    for part in parts:
-        binned = binner.transform(part.table)
-        for array in (binned.by_column, part.target, part.weights, part.groups, numbers):
+    hashed = hashlib.sha256(str(n_extra_rounds).encode())
+    for dataset in datasets:
+        binned = binner.transform(dataset.table)
+        for array in (binned.by_column, dataset.target, dataset.weights, dataset.groups, numbers):
             if array is not None:
                 hashed.update(repr((array.dtype.str, array.shape)).encode())
                 hashed.update(np.ascontiguousarray(array).data)

@@ -1,7 +1,7 @@
-"""Losses of rankings: rows are compared with the others of their query.
+"""Ranking losses, which compare the rows of a query.
 
-The target has two numbers a row: its relevance and the number of its query. As losses see it, its
-shape is (2, n); elsewhere (n, 2).
+The target has two numbers per row: its relevance and the number of its query. In losses it has
+shape (2, n), elsewhere (n, 2).
 """
 
 from __future__ import annotations
@@ -21,61 +21,61 @@ from hedgerow._types import Floats
 RankingName = Literal["ndcg", "map", "pairwise", "listwise"]
 Gain = Literal["exponential", "linear"] | Sequence[float]
 
-# 2^relevance − 1 beyond this would leave nothing of smaller gains.
+# Beyond this, 2^relevance − 1 would dominate all smaller gains.
 MOST_RELEVANCE = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Rows sorted by query, in their order within each: query q has start[q] … start[q + 1]."""
+    """Rows sorted by query, stably: query q has the rows start[q] … start[q + 1] − 1."""
 
     row: NDArray[np.uint32]
     start: NDArray[np.int64]
 
     @classmethod
     def of(cls, number: Floats) -> Queries:
-        """Sort rows by the number of their query; numbers without rows are left out."""
+        """Sort rows by the number of their query; numbers without rows are skipped."""
         row = np.argsort(number, kind="stable").astype(np.uint32)
         begins = np.flatnonzero(np.diff(number[row], prepend=-1.0))
         return cls(row, np.append(begins, len(row)).astype(np.int64))
 
     @cached_property
     def query(self) -> NDArray[np.int64]:
-        """The query of each row, in their order."""
+        """The query of each sorted row."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def sum(self, values: Floats) -> Floats:
-        """Add up values, which are sorted by query, query by query."""
+        """Return the sum of values, sorted by query, over each query."""
         return np.bincount(self.query, values).astype(np.float64, copy=False)
 
     def of_first(self, values: Floats) -> Floats:
-        """Return what the first row of each query has."""
+        """Return the value of the first row of each query."""
         return values[self.row[self.start[:-1]]]
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
-        """The place of each row in its query, from 0 on."""
+        """The rank of each sorted row in its query, from 0."""
         return np.arange(len(self.row)) - self.start[self.query]
 
     def by(self, values: Floats) -> NDArray[np.intp]:
-        """Return the rows sorted by query and, in a query, from large values to small ones."""
+        """Return the rows sorted by query and, within a query, by decreasing value."""
         return np.lexsort((-values[self.row], self.query))
 
     @cached_property
     def discount(self) -> Floats:
-        """What the ranks of each query count, first to last."""
+        """The discount of each sorted row's rank."""
         of_rank: Floats = _native.rank_discounts(int(np.diff(self.start).max()))
         return of_rank[self.rank]
 
 
 class RankingLoss(BaseLoss):
-    """A loss of the scores' order within each query.
+    """A loss of the order of scores within each query.
 
-    With P_ij = 1 / (1 + e^(σ (s_i − s_j))) the probability that i, the more relevant of two rows,
-    is ranked after j: "pairwise" is Σ −log(1 − P_ij); "ndcg" and "map" have no formula, but
-    gradients, those of "pairwise" with each pair weighed by what swapping it would do to the
-    metric (LambdaMART). "listwise" is the cross-entropy between the gains, as parts of their sum,
-    and the softmax of the scores (ListNet).
+    With P_ij = 1 / (1 + e^(σ (s_i − s_j))), the probability that i, the more relevant of two rows,
+    is ranked after j, "pairwise" is Σ −log(1 − P_ij). "ndcg" and "map" are defined by their
+    gradients: those of "pairwise", with each pair weighted by the change of the metric if it were
+    swapped (LambdaMART). "listwise" is the cross-entropy between the normalised gains and the
+    softmax of the scores (ListNet).
     """
 
     def __init__(
@@ -95,31 +95,31 @@ class RankingLoss(BaseLoss):
     def objection(self, target: Floats) -> str | None:
         """Object to relevances that have no gain."""
         relevance = target[:, 0]
-        allowed, words = self._allowed(relevance)
+        allowed, rule = self._allowed(relevance)
         if allowed.all():
             return None
         row = int(allowed.argmin())
-        return f"y is {relevance[row]:g} in row {row}, but {words}."
+        return f"y is {relevance[row]:g} in row {row}, but {rule}."
 
     def _allowed(self, relevance: Floats) -> tuple[NDArray[np.bool_], str]:
-        """Tell which relevances are allowed, and in words."""
+        """Return which relevances are allowed, and the rule as text."""
         is_whole = relevance == np.floor(relevance)
         if self.name == "map":
             return (relevance == 0.0) | (relevance == 1.0), "loss='map' needs 0 or 1"
         if not isinstance(self.gain, str):
-            words = f"gain has {len(self.gain)} numbers, for the relevances from 0 on"
-            return is_whole & (relevance < len(self.gain)), words
+            rule = f"gain has {len(self.gain)} numbers, for the relevances from 0 on"
+            return is_whole & (relevance < len(self.gain)), rule
         if self.gain == "linear":
             return np.ones(len(relevance), bool), ""
-        words = f"gain='exponential' needs ints up to {MOST_RELEVANCE}; 'linear' takes any number"
-        return is_whole & (relevance <= MOST_RELEVANCE), words
+        rule = f"gain='exponential' needs ints up to {MOST_RELEVANCE}; 'linear' takes any number"
+        return is_whole & (relevance <= MOST_RELEVANCE), rule
 
     def outcome(self, target: Floats) -> Floats:
         """Return the relevance."""
         return target[:, 0]
 
     def gain_of(self, relevance: Floats) -> Floats:
-        """Return what rows of these relevances add to a ranking."""
+        """Return the gains of relevances."""
         if self.name == "map" or (isinstance(self.gain, str) and self.gain == "linear"):
             return relevance
         if isinstance(self.gain, str):
@@ -138,7 +138,7 @@ class RankingLoss(BaseLoss):
         """Sort the rows by query, once for all rounds."""
         relevance, query = target
         queries = Queries.of(query)
-        gain, scale = self._weighed(queries, self.gain_of(relevance[queries.row]))
+        gain, scale = self._scaled(queries, self.gain_of(relevance[queries.row]))
         weight = np.ones_like(scale) if weights is None else queries.of_first(weights)
 
         def differentiate(scores: Floats) -> tuple[Floats, Floats]:
@@ -162,22 +162,22 @@ class RankingLoss(BaseLoss):
 
         return differentiate
 
-    def _weighed(self, queries: Queries, gain: Floats) -> tuple[Floats, Floats]:
-        """Return what kernels take as gains, sorted by query, and the scale of each query.
+    def _scaled(self, queries: Queries, gain: Floats) -> tuple[Floats, Floats]:
+        """Return the gains, sorted by query, and the scale of each query, as kernels take them.
 
-        Queries whose rows are all alike have nothing to learn from: their scale is 0.
+        Queries whose rows all have the same gain are skipped: their scale is 0.
         """
         begins = queries.start[:-1]
         differ = np.minimum.reduceat(gain, begins) < np.maximum.reduceat(gain, begins)
         total = queries.sum(gain)
         if self.name == "listwise":
-            parts = gain / np.where(differ, total, 1.0)[queries.query]
-            return parts, differ.astype(np.float64)
+            shares = gain / np.where(differ, total, 1.0)[queries.query]
+            return shares, differ.astype(np.float64)
         if self.name == "ndcg":
             total = self._ideal(queries, gain)
         return gain, differ / np.where(differ & (self.name != "pairwise"), total, 1.0)
 
     def _ideal(self, queries: Queries, gain: Floats) -> Floats:
-        """Return the DCG of each query's best order, up to the truncation."""
+        """Return the ideal DCG of each query, up to the truncation level."""
         best = gain[np.lexsort((-gain, queries.query))]
         return queries.sum(np.where(queries.rank < self.truncation, best * queries.discount, 0.0))

@@ -1,7 +1,7 @@
-"""Losses of survival times. The target has two numbers a row: bounds of the time.
+"""Survival losses. The target has two numbers per row: the bounds of the event time.
 
-Equal bounds are a time that was seen; an infinite upper bound is one that was still to come. As
-losses see it, the shape of the target is (2, n); elsewhere (n, 2).
+Equal bounds are an observed event; an infinite upper bound is a right-censored time. In losses the
+target has shape (2, n), elsewhere (n, 2).
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from hedgerow._types import Floats
 
 Ties = Literal["efron", "breslow"]
 
-# Scores farther below the highest count as so far below: e^−300 squared is still a number.
+# Scores are clipped at this distance below the highest: the square of e^−300 does not underflow.
 FARTHEST = 300.0
-# Between these the scale of failure times is looked for, and its logarithm found up to EXACT; in
-# rounds, whose trees move the scale, by secants that end with a step below ROUGH, so within some
-# hundredths of that.
+# Bounds of the scale of failure times. Its logarithm is found to a tolerance of EXACT; in rounds,
+# whose trees change the scale anyway, by secants that end with a step below ROUGH, which gives an
+# error of some hundredths of ROUGH.
 SCALES = (1e-3, 1e3)
 LOG_SCALES = tuple(map(log, SCALES))
 EXACT, ROUGH = 1e-9, 1e-2
-# Of many rows so many, spread evenly, tell where to begin: the scale within some percent.
-FEW_ROWS = 1024
-# What secants from there may take; if that is not enough, the rows are not like the few.
+# With many rows, a sample of this size, evenly spaced, gives the initial scale, to a few percent.
+SAMPLE_SIZE = 1024
+# Limits of the secant method from there; beyond them the sample was not representative.
 MOST_SECANTS, LONGEST_SECANT = 8, 0.5
-# How often score and scale of a constant are improved in turn, at most, and by what at least.
-MOST_TURNS, NO_MOVE = 50, 1e-10
+# Alternating optimisation of base score and scale: maximum number of iterations, and tolerance.
+MOST_ALTERNATIONS, TOLERANCE = 50, 1e-10
 
 
 class SurvivalLoss(BaseLoss):
-    """A loss that leads to survival curves."""
+    """A loss with survival curves."""
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:
-        """Return how the time depends on scores, given those (n,) of the training rows."""
+        """Return the survival curve as a function of scores, from the training scores (n,)."""
         raise NotImplementedError
 
     def mean(self, target: Floats, scores: Floats, weights: Floats | None) -> float:
-        """Return the mean loss of rows, whose target is (n, 2), at scores (n,)."""
+        """Return the mean loss of targets (n, 2) at scores (n,)."""
         raise NotImplementedError
 
     def outcome(self, target: Floats) -> Floats:
-        """Return how much later, or earlier, than the best constant says each row ended."""
+        """Return the negative gradient at the best constant: large for long survival."""
         bounds = np.ascontiguousarray(target.T)
         constant = np.full((1, len(target)), self.base_score(bounds, None)[0])
         gradient, _ = self.gradients(bounds, constant, None)
@@ -73,32 +73,32 @@ class SurvivalLoss(BaseLoss):
 
 @dataclass(frozen=True, eq=False)
 class RiskSets:
-    """Who could have had an event when one happened.
+    """The rows at risk at each event time.
 
-    Rows are sorted from the last time to the first, and so are the distinct times of events: those
-    at risk at one are the rows from the first to the last that has that time or a later one.
+    Rows and distinct event times are sorted in decreasing order, so that the rows at risk at a time
+    are the first `n_at_risk` of the sorted rows.
 
     Attributes
     ----------
     row : array of shape (n_rows,)
-        The rows, sorted.
+        The rows in decreasing order of time.
     weight : array of shape (n_rows,)
-        Their weights.
+        The weights of the sorted rows.
     event : array of shape (n_events,)
-        Places, among these, of rows with an event.
+        Positions of the events among the sorted rows.
     group : array of shape (n_events,)
-        The number of each event's time.
+        The index of each event's time.
     share : array of shape (n_events,)
-        Of events at the same time the part that comes before each: 0, 1/d, … (d − 1)/d; 0 with
-        Breslow's way of breaking ties.
+        The share of the events at the same time that comes before each: 0, 1/d, … (d − 1)/d; 0 with
+        Breslow's treatment of ties.
     each : array of shape (n_events,)
         The mean weight of the events at the same time.
     n_at_risk : array of shape (n_times,)
-        Rows at risk at each time of events.
+        The number of rows at risk at each event time.
     since : array of shape (n_rows,)
-        The number of the latest time of events that each row was at risk at.
+        The index of the latest event time at which each row was at risk.
     times : array of shape (n_times,)
-        The times of events.
+        The event times.
     """
 
     row: NDArray[np.intp]
@@ -113,7 +113,7 @@ class RiskSets:
 
     @classmethod
     def of(cls, target: Floats, weights: Floats | None, ties: Ties) -> RiskSets:
-        """Sort rows by the time at which they were last seen."""
+        """Sort rows by their time, of event or censoring."""
         row = np.argsort(-target[0], kind="stable")
         time = target[0, row]
         weight = np.ones(len(row)) if weights is None else weights[row]
@@ -121,8 +121,8 @@ class RiskSets:
         begins, times = _distinct(time[event])
         count = np.diff(np.append(begins, len(event)))
         group = np.repeat(np.arange(len(times)), count)
-        place = np.arange(len(event)) - begins[group]
-        share = place / count[group] if ties == "efron" else np.zeros(len(event))
+        position = np.arange(len(event)) - begins[group]
+        share = position / count[group] if ties == "efron" else np.zeros(len(event))
         each = (np.bincount(group, weight[event]) / count)[group]
         n_at_risk = np.searchsorted(-time, -times, side="right")
         since = np.searchsorted(-times, -time, side="left")
@@ -137,9 +137,9 @@ class RiskSets:
         return self.weight * risk, top
 
     def remaining(self, risk: Floats) -> Floats:
-        """Return, for each event, the risk of all rows that could have had it.
+        """Return, for each event, the total risk of the rows at risk.
 
-        Of d events at once Efron's l-th has lost l/d of the risk of all d.
+        In Efron's treatment of d tied events, the l-th excludes l/d of their total risk.
         """
         at_risk = np.cumsum(risk)[self.n_at_risk - 1]
         ending = np.bincount(self.group, risk[self.event])
@@ -147,21 +147,21 @@ class RiskSets:
         return left
 
     def sums(self, values: Floats) -> Floats:
-        """Add up values of events, time by time."""
+        """Return the sum of values of events at each time."""
         return np.bincount(self.group, values, minlength=len(self.times)).astype(np.float64)
 
     def until(self, by_time: Floats) -> Floats:
-        """Return, for each sorted row, the sum over the times that it was at risk at."""
+        """Return, for each sorted row, the sum over the times at which it was at risk."""
         from_first = np.append(np.cumsum(by_time[::-1])[::-1], 0.0)
         return from_first[self.since]
 
 
 class CoxLoss(SurvivalLoss):
-    """The negative logarithm of Cox's partial likelihood; scores are logarithms of risks.
+    """The negative logarithm of Cox's partial likelihood; scores are log hazard ratios.
 
-    Of rows at risk when an event happens, it is the probability that the one had it that did. Of
-    events at the same time, Efron's way takes the mean over their orders as well as that can be
-    done quickly, Breslow's takes each to be the first.
+    The partial likelihood is the probability that, of the rows at risk, the observed one had the
+    event. For tied events, Efron's method approximates the mean over their orders; Breslow's method
+    treats each as if it came first.
     """
 
     name = "cox"
@@ -171,13 +171,13 @@ class CoxLoss(SurvivalLoss):
         self.ties = ties
 
     def objection(self, target: Floats) -> str | None:
-        """Object to times that are known to lie in an interval, and to no event at all."""
+        """Object to interval-censored times, and to targets without events."""
         lower, upper = target.T
         between = (upper != lower) & (upper != np.inf)
         if between.any():
             return (
-                f"y is an interval in row {int(between.argmax())}, but loss='cox' needs times that "
-                "are seen or right-censored. Use loss='aft'."
+                f"y is an interval in row {int(between.argmax())}, but loss='cox' needs event "
+                "times or right-censored times. Use loss='aft'."
             )
         return None if (upper == lower).any() else "y has no event: all times are censored."
 
@@ -195,7 +195,7 @@ class CoxLoss(SurvivalLoss):
         return partial(_cox_gradients, RiskSets.of(target, weights, self.ties))
 
     def mean(self, target: Floats, scores: Floats, weights: Floats | None) -> float:
-        """Return the loss of an event."""
+        """Return the mean loss over events."""
         sets = RiskSets.of(target.T, weights, self.ties)
         risk, top = sets.risks(scores)
         if not sum_of(sets.each) > 0.0:
@@ -205,7 +205,7 @@ class CoxLoss(SurvivalLoss):
         return float((others - own) / sum_of(sets.each))
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:
-        """Return Breslow's baseline hazard, with ties broken as in the loss."""
+        """Return Breslow's baseline hazard, with ties treated as in the loss."""
         sets = RiskSets.of(target, weights, self.ties)
         risk, top = sets.risks(scores)
         steps = sets.sums(sets.each / sets.remaining(risk))[::-1] * arithmetic.exp(-top)
@@ -217,7 +217,7 @@ def _cox_gradients(sets: RiskSets, scores: Floats) -> tuple[Floats, Floats]:
     left = sets.remaining(risk)
     slope, square = sets.each / left, sets.each / left**2
     of_row, of_square = sets.until(sets.sums(slope)), sets.until(sets.sums(square))
-    # What has had its event is at risk, of events at the same time, by the part that is left.
+    # A row with an event is at risk, in tied events, with the share that is left.
     kept = 1.0 - sets.share
     of_row[sets.event] -= sets.sums(sets.share * slope)[sets.group]
     of_square[sets.event] -= sets.sums((1.0 - kept**2) * square)[sets.group]
@@ -240,9 +240,9 @@ class FailureTimeLoss(SurvivalLoss):
     Parameters
     ----------
     distribution : {"normal", "logistic", "extreme"}
-        Of Z; so T is log-normal, log-logistic or Weibull.
+        The distribution of Z; T is log-normal, log-logistic or Weibull.
     scale : float, optional
-        σ. None is that of the greatest likelihood, found anew for any rows and scores.
+        σ. None is the maximum likelihood estimate for the rows and scores at hand.
     """
 
     name = "aft"
@@ -263,20 +263,20 @@ class FailureTimeLoss(SurvivalLoss):
         return "y has no lower bound: all times are left-censored." if not lower.any() else None
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
-        """Return the score of greatest likelihood, of a scale to be found with that scale."""
+        """Return the score of maximum likelihood, jointly with the scale if that is unknown."""
         rows = FailureTimes.of(target, weights)
         score = self._best_constant(rows, self.scale or 1.0)
-        for _ in range(MOST_TURNS if self.scale is None else 0):
+        for _ in range(MOST_ALTERNATIONS if self.scale is None else 0):
             before, scale = score, self._scale_for(rows, np.full(rows.n, score))
             score = self._best_constant(rows, scale)
-            if abs(score - before) <= NO_MOVE * scale:
+            if abs(score - before) <= TOLERANCE * scale:
                 break
         return np.array([score])
 
     def differentiator(
         self, target: Floats, weights: Floats | None, n_threads: int = 1
     ) -> Differentiate:
-        """Take logarithms of the times, once for all rounds."""
+        """Take the logarithms of the times, once for all rounds."""
         rows = FailureTimes.of(target, weights)
 
         def differentiate(scores: Floats) -> tuple[Floats, Floats]:
@@ -287,7 +287,7 @@ class FailureTimeLoss(SurvivalLoss):
         return differentiate
 
     def mean(self, target: Floats, scores: Floats, weights: Floats | None) -> float:
-        """Return the mean of −log likelihood."""
+        """Return the mean negative log likelihood."""
         rows = FailureTimes.of(target.T, weights)
         scale = self._scale_for(rows, scores)
         loss, _ = self._losses(rows, scores, scale)
@@ -301,7 +301,7 @@ class FailureTimeLoss(SurvivalLoss):
         return AcceleratedTimes(self.distribution, scale)
 
     def _best_constant(self, rows: FailureTimes, scale: float) -> float:
-        """Return the score at which the gradients add up to 0."""
+        """Return the score at which the gradients sum to 0."""
 
         def gradient(score: float) -> float:
             return sum_of(self._derivatives(rows, np.full(rows.n, score), scale)[0])
@@ -316,25 +316,24 @@ class FailureTimeLoss(SurvivalLoss):
     def _scale_for(
         self, rows: FailureTimes, scores: Floats, n_threads: int = 1, tol: float = EXACT
     ) -> float:
-        """Return the scale, if it is to be found that of greatest likelihood at these scores.
+        """Return the scale; if it is not fixed, that of maximum likelihood at these scores.
 
-        It depends on nothing else, such as the last round's: a fit that was broken off finds it
-        again.
+        It does not depend on the scale of the previous round, so that a resumed fit finds the same.
         """
         if self.scale is not None:
             return self.scale
         drift = partial(self._drift, rows, np.ascontiguousarray(scores), n_threads)
-        found = None
-        if rows.n > 2 * FEW_ROWS:
-            few = slice(None, None, rows.n // FEW_ROWS)
-            drift_of_few = partial(self._drift, rows.take(few), scores[few].copy(), n_threads)
-            found = _root_near_that_of(drift_of_few, drift, tol)
-        return _scale_at(_log_scale(drift, EXACT) if found is None else found)
+        log_scale = None
+        if rows.n > 2 * SAMPLE_SIZE:
+            sample = slice(None, None, rows.n // SAMPLE_SIZE)
+            sample_drift = partial(self._drift, rows.take(sample), scores[sample].copy(), n_threads)
+            log_scale = _secant_root(sample_drift, drift, tol)
+        return _scale_at(_log_scale(drift, EXACT) if log_scale is None else log_scale)
 
     def _drift(self, rows: FailureTimes, scores: Floats, n_threads: int, log_scale: float) -> float:
-        """Return the derivative of the mean of −log likelihood by log(scale): it rises through 0.
+        """Return the derivative of the mean negative log likelihood with respect to log(scale).
 
-        For −log likelihood is a convex function of 1 / scale.
+        It changes sign once, from − to +, because the function is convex in 1 / scale.
         """
         return rows.mean(self._losses(rows, scores, _scale_at(log_scale), n_threads)[1])
 
@@ -357,7 +356,7 @@ class FailureTimeLoss(SurvivalLoss):
 
 @dataclass(frozen=True, eq=False)
 class FailureTimes:
-    """Logarithms of the bounds, infinite where there is none, and weights of the rows."""
+    """The logarithms of the bounds, infinite where there is none, and the weights of the rows."""
 
     lower: Floats
     upper: Floats
@@ -378,30 +377,30 @@ class FailureTimes:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The smallest and the largest logarithm that is finite."""
+        """The smallest and the largest finite logarithm."""
         bounds = np.concatenate([self.lower, self.upper])
         finite = bounds[np.isfinite(bounds)]
         return float(finite.min()), float(finite.max())
 
     def take(self, rows: slice) -> FailureTimes:
-        """Give some of the rows."""
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return FailureTimes(self.lower[rows].copy(), self.upper[rows].copy(), weights)
 
     def mean(self, values: Floats) -> float:
-        """Return the mean by the weights; 0 if all are 0."""
+        """Return the weighted mean; 0 if all weights are 0."""
         is_empty = self.weights is not None and not self.weights.any()
         return 0.0 if is_empty else weighted_mean(values, self.weights)
 
 
 def _scale_at(log_scale: float) -> float:
-    """Return a scale by its logarithm; the ends of the range are what they are, not rounded."""
+    """Return a scale from its logarithm; the bounds are exact, not rounded."""
     ends = dict(zip(LOG_SCALES, SCALES, strict=True))
     return ends.get(log_scale, float(arithmetic.exp(log_scale)))
 
 
 def _log_scale(drift: Callable[[float], float], tol: float) -> float:
-    """Return where the drift is 0, or the end of the range nearest to that."""
+    """Return where the drift is 0, or the nearest bound."""
     low, high = LOG_SCALES
     if drift(low) >= 0.0:
         return low
@@ -410,13 +409,13 @@ def _log_scale(drift: Callable[[float], float], tol: float) -> float:
     return float(brentq(drift, low, high, xtol=tol))
 
 
-def _root_near_that_of(
-    few: Callable[[float], float], drift: Callable[[float], float], tol: float
+def _secant_root(
+    sample_drift: Callable[[float], float], drift: Callable[[float], float], tol: float
 ) -> float | None:
-    """Take secants from where the drift of few rows is 0; None if they do not lead to a root."""
+    """Return the root by the secant method from that of a sample; None if it does not converge."""
     low, high = LOG_SCALES
-    at = _log_scale(few, ROUGH)
-    slope = (few(at + ROUGH) - few(at - ROUGH)) / (2.0 * ROUGH)
+    at = _log_scale(sample_drift, ROUGH)
+    slope = (sample_drift(at + ROUGH) - sample_drift(at - ROUGH)) / (2.0 * ROUGH)
     value = drift(at)
     for _ in range(MOST_SECANTS):
         step = -value / slope if slope > 0.0 else np.inf

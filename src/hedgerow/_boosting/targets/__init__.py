@@ -1,1 +1,1 @@
-"""What y can be: numbers, classes, several outputs, relevances by query, survival times."""
+"""What y can be: numbers, classes, several of them, relevances by query, survival times."""

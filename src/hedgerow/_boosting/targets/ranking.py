@@ -1,4 +1,4 @@
-"""Ranking as a task: the target is a relevance within a query."""
+"""Ranking: the target is a relevance within a query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow._boosting.fit.training_data import Examples
+from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.losses import BaseLoss, RankingLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.ranking_metrics import ranking_metrics
@@ -21,9 +21,9 @@ from hedgerow.exceptions import DataError
 
 @dataclass(frozen=True)
 class Judgements:
-    """Relevances as they were given, the number of each row's query, and weights, if any.
+    """Relevances as the user passed them, the query of each row, and optional weights.
 
-    Queries were told by their sizes (`by_group`), or by an id for each row.
+    Queries were passed as their sizes (`by_group`), or as an id for each row.
     """
 
     y: Any
@@ -34,8 +34,8 @@ class Judgements:
     def read(self, n_rows: int) -> Floats:
         """Return relevance and query of each row, (n_rows, 2)."""
         if len(self.query) != n_rows:
-            said = "group adds up to" if self.by_group else "qid is of"
-            raise DataError(f"{said} {len(self.query)} rows, but X has {n_rows}.")
+            has = "group sums to" if self.by_group else "qid has"
+            raise DataError(f"{has} {len(self.query)} rows, but X has {n_rows}.")
         relevance = read_relevance(self.y, n_rows)
         self._require_weights_of_queries(n_rows)
         return np.column_stack([relevance, self.query.astype(np.float64)])
@@ -48,27 +48,21 @@ class Judgements:
         differs = weights != weights[first][self.query]
         if differs.any():
             raise DataError(
-                "sample_weight must be the same in all rows of a query, for queries are what a "
-                f"ranker weighs; it differs in row {int(differs.argmax())}."
+                "sample_weight must be the same in all rows of a query, because a ranker weights "
+                f"queries; it differs in row {int(differs.argmax())}."
             )
 
 
 class Ranking(Task):
-    """The target is a relevance, which says something beside others of the same query only."""
+    """The target is a relevance, to be compared with others of the same query only."""
 
     name: ClassVar[str] = "ranker"
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[None, Floats]:  # noqa: ARG002
-        """Read relevances and queries; there are no classes."""
-        return None, y.read(n_rows)
-
-    def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
+    def read_target(self, y: Judgements, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
         """Read relevances and queries."""
-        read: Floats = y.read(n_rows)
-        return read
+        return y.read(n_rows)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
-        """Return the loss that the parameters mean."""
+    def _single_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
         return RankingLoss(
             estimator.loss,
             estimator.gain,
@@ -83,10 +77,10 @@ class Ranking(Task):
         classes: Any,  # noqa: ARG002
         loss: BaseLoss,
     ) -> list[Metric | UserMetric]:
-        """Return metrics of rankings."""
+        """Return the ranking metrics that `eval_metric` selects."""
         assert isinstance(loss, RankingLoss)
         return ranking_metrics(estimator.eval_metric, loss)
 
-    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:  # noqa: ARG002
-        """Let the rows of a query stay together."""
-        return replace(examples, groups=examples.target[:, 1].astype(np.int32))
+    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:  # noqa: ARG002
+        """Make queries the groups, so that their rows stay together."""
+        return replace(dataset, groups=dataset.target[:, 1].astype(np.int32))

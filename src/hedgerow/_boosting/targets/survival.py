@@ -1,4 +1,4 @@
-"""Survival as a task: the target is a time, or an interval in which it lies."""
+"""Survival analysis: the target is a time, or an interval that contains it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ from hedgerow._types import Floats
 
 
 class Survival(Task):
-    """The target is a pair of bounds."""
+    """The target is a lower and an upper bound of the time."""
 
     name: ClassVar[str] = "survival"
-
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[None, Floats]:  # noqa: ARG002
-        """Read the bounds; there are no classes."""
-        return None, read_survival_times(y, n_rows)
 
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
         """Read the bounds."""
         return read_survival_times(y, n_rows)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
-        """Return the loss that the parameters mean."""
+    def _single_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
         if estimator.loss == "cox":
             return CoxLoss(estimator.ties)
         scale = None if estimator.aft_scale == "auto" else estimator.aft_scale
@@ -39,6 +34,6 @@ class Survival(Task):
         classes: Any,  # noqa: ARG002
         loss: BaseLoss,
     ) -> list[Metric | UserMetric]:
-        """Return metrics of survival."""
+        """Return the metrics of survival models that `eval_metric` selects."""
         assert isinstance(loss, SurvivalLoss)
         return survival_metrics(estimator.eval_metric, loss)

@@ -1,13 +1,13 @@
-"""Classification and regression: what a target is, and which losses there are for it."""
+"""Classification and regression: how a target is read, and which losses and metrics it has."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.training_data import Examples
+from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.losses import (
     BaseLoss,
     BinaryLogLoss,
@@ -15,6 +15,8 @@ from hedgerow._boosting.losses import (
     CustomLoss,
     FormulaLoss,
     MultinomialLogLoss,
+    MultiOutputLoss,
+    NativeLoss,
     SoftBinaryLogLoss,
     SquaredError,
 )
@@ -22,11 +24,15 @@ from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
 from hedgerow._boosting.losses.formula import Loss
 from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
-from hedgerow._boosting.targets.classes import Classes
-from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.target import (
+    Classes,
+    class_weight_vector,
+    has_columns,
     read_classification_target,
     read_fitted_classes,
+    read_fitted_labels,
+    read_labels,
+    read_number_columns,
     read_probabilities,
     read_regression_target,
     require_moderate,
@@ -35,139 +41,177 @@ from hedgerow._estimator import Estimator
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-Labels = NDArray[Any]
-
 
 class Task(Protocol):
-    """What differs between the estimators while they are fitted."""
+    """What differs between the estimators in a fit."""
 
     name: ClassVar[str]
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:
-        """Read y of the training rows: the classes, if there are any, and the target."""
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
+        """Read y of the training set: its classes, if there are any, and the target."""
+        return None, self.read_target(y, n_rows, None, loss)
 
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
         """Read y of other rows."""
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
-        """Return the loss that the parameters mean."""
-
     def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
-        """Return how many columns of y have scores of their own."""
+        """Return the number of columns of y that have scores of their own."""
         return 1
+
+    def choose_loss(self, estimator: Estimator, classes: Any, n_targets: int = 1) -> BaseLoss:
+        """Return the loss that the parameters select, for this many columns of y."""
+        if n_targets == 1:
+            return self._single_loss(estimator, classes)
+        _require_one_number_per_column(estimator)
+        single = self._single_loss(estimator, None if classes is None else classes[0])
+        if isinstance(single, NativeLoss):
+            return MultiOutputLoss(single, n_targets)
+        assert isinstance(single, CustomLoss | FormulaLoss)
+        return single.for_targets(n_targets)
+
+    def _single_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
+        """Return the loss for one column of y."""
 
     def choose_metrics(
         self, estimator: Estimator, classes: Any, loss: BaseLoss
     ) -> list[Metric | UserMetric]:
-        """Return what `eval_metric` means."""
+        """Return the metrics that `eval_metric` selects."""
         return resolve_metrics(estimator.eval_metric, classes, loss)
 
-    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:  # noqa: ARG002
-        """Apply the weights that a parameter asks for."""
-        return examples
+    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:  # noqa: ARG002
+        """Apply weights that are parameters."""
+        return dataset
 
 
+@dataclass(frozen=True)
 class Classification(Task):
-    """The target is a class, as its place among the sorted classes."""
+    """The target is a class index or, if allowed, multilabel: 1 for the second class of a label."""
 
+    multilabel: bool = True
     name: ClassVar[str] = "classifier"
 
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:
-        """Find the classes in y; of probabilities they are the columns."""
+    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Classes | None, Floats]:
+        """Find the classes of y, or of each label; class probabilities have a column per class."""
         if loss == "cross_entropy":
             classes, probabilities = read_probabilities(y, n_rows)
-            return classes, _without_the_first_of_two(probabilities)
+            return classes, _without_first_of_two(probabilities)
+        if self.multilabel and has_columns(y):
+            return read_labels(y, n_rows)
         classes, index = read_classification_target(y, n_rows)
         return classes, index.astype(np.float64)
 
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:
-        """Look the values up among the classes."""
+        """Find the values among the classes."""
+        if isinstance(classes, list):
+            return read_fitted_labels(y, classes, n_rows)
         if loss == "cross_entropy":
             probabilities = read_probabilities(y, n_rows, len(classes))[1]
-            return _without_the_first_of_two(probabilities)
+            return _without_first_of_two(probabilities)
         return read_fitted_classes(y, classes, n_rows).astype(np.float64)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
-        """Return the loss for this number of classes, or the user's with the log loss's outputs."""
-        n_classes, wanted = len(classes), estimator.loss
+    def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
+        """Return the number of labels; class probabilities are one target."""
+        return len(classes) if isinstance(classes, list) else 1
+
+    def _single_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:
+        """Return the loss for this number of classes; a user's has the outputs of the log loss."""
+        n_classes, loss = len(classes), estimator.loss
         log_loss = BinaryLogLoss() if n_classes == 2 else MultinomialLogLoss(n_classes)
-        if isinstance(wanted, Loss):
-            return FormulaLoss.for_classification(wanted, log_loss)
-        if callable(wanted):
-            return CustomLoss(wanted, log_loss.link, log_loss.n_outputs, log_loss.metric)
-        if wanted == "log_loss":
+        if isinstance(loss, Loss):
+            return FormulaLoss.for_classification(loss, log_loss)
+        if callable(loss):
+            return CustomLoss(loss, log_loss.link, log_loss.n_outputs, log_loss.metric)
+        if loss == "log_loss":
             return log_loss
-        if wanted == "cross_entropy":
+        if loss == "cross_entropy":
             return SoftBinaryLogLoss() if n_classes == 2 else CrossEntropy(n_classes)
         if n_classes > 2:
             raise ParameterError(
-                f"loss={wanted!r} tells two classes apart, but y has {n_classes}. Use 'log_loss'."
+                f"loss={loss!r} is for two classes, but y has {n_classes}. Use 'log_loss'."
             )
-        return TWO_CLASS_LOSSES[wanted].loss.from_estimator(wanted, estimator)
+        return TWO_CLASS_LOSSES[loss].loss.from_estimator(loss, estimator)
 
-    def weigh(self, examples: Examples, estimator: Estimator, classes: Any) -> Examples:
+    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:
         """Apply class_weight and scale_pos_weight."""
         if estimator.class_weight is None and estimator.scale_pos_weight == 1.0:
-            return examples
-        if estimator.loss == "cross_entropy":
-            raise ParameterError(
-                "class_weight and scale_pos_weight weigh rows by their class; with "
-                "loss='cross_entropy' rows have probabilities of all. Use sample_weight."
-            )
-        index = examples.target.astype(np.intp)
+            return dataset
+        _require_one_class_per_row(estimator, classes)
+        index = dataset.target.astype(np.intp)
         by_class = np.ones(len(classes))
         if estimator.class_weight is not None:
-            given = estimator.class_weight
-            by_class = class_weight_vector(given, classes, index, examples.weights)
+            by_class = class_weight_vector(estimator.class_weight, classes, index, dataset.weights)
         if estimator.scale_pos_weight != 1.0:
-            _require_two_classes(estimator.scale_pos_weight, len(classes))
             by_class = by_class * np.array([1.0, estimator.scale_pos_weight])
-        weighted = examples.weighted_by_class(by_class)
-        if not np.any(weighted.weights):
+        weighted = dataset.weighted_by_class(by_class)
+        assert weighted.weights is not None
+        if not weighted.weights.any():
             raise ParameterError(
-                f"class_weight={estimator.class_weight!r} leaves no row any weight."
+                f"class_weight={estimator.class_weight!r} leaves no row with a positive weight."
             )
-        if weighted.weights is not None:
-            require_moderate(weighted.weights, "class_weight times sample_weight")
+        require_moderate(weighted.weights, "class_weight times sample_weight")
         return weighted
 
 
+@dataclass(frozen=True)
 class Regression(Task):
-    """The target is a number."""
+    """The target is a number or, if allowed, several."""
 
+    multi_output: bool = True
     name: ClassVar[str] = "regressor"
-
-    def learn_target(self, y: Any, n_rows: int, loss: Any = None) -> tuple[Labels | None, Floats]:  # noqa: ARG002
-        """Read the numbers; there are no classes."""
-        return None, read_regression_target(y, n_rows)
 
     def read_target(self, y: Any, n_rows: int, classes: Any, loss: Any = None) -> Floats:  # noqa: ARG002
         """Read the numbers."""
+        if self.multi_output and has_columns(y):
+            return read_number_columns(y, n_rows)
         return read_regression_target(y, n_rows)
 
-    def choose_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
-        """Return the loss by its name, or the user's."""
-        wanted, levels = estimator.loss, as_levels(estimator.quantile)
-        if wanted != "quantile" and len(levels) > 1:
+    def count_targets(self, classes: Classes | None, target: Floats) -> int:  # noqa: ARG002
+        """Return the number of columns."""
+        return target.shape[1] if target.ndim == 2 else 1
+
+    def _single_loss(self, estimator: Estimator, classes: Any) -> BaseLoss:  # noqa: ARG002
+        loss = estimator.loss
+        if loss != "quantile" and len(as_levels(estimator.quantile)) > 1:
             raise ParameterError(
-                f"quantile={estimator.quantile!r} asks for several quantiles, which only "
-                f"loss='quantile' predicts; but loss={wanted!r}."
+                f"quantile={estimator.quantile!r} has several quantiles, which only "
+                f"loss='quantile' predicts; but loss={loss!r}."
             )
-        if isinstance(wanted, Loss):
-            return FormulaLoss.for_regression(wanted)
-        if callable(wanted):
-            return CustomLoss(wanted, "identity", 1, SquaredError.metric)
-        return REGRESSION_LOSSES[wanted].loss.from_estimator(wanted, estimator)
+        if isinstance(loss, Loss):
+            return FormulaLoss.for_regression(loss)
+        if callable(loss):
+            return CustomLoss(loss, "identity", 1, SquaredError.metric)
+        return REGRESSION_LOSSES[loss].loss.from_estimator(loss, estimator)
 
 
-def _require_two_classes(scale_pos_weight: float, n_classes: int) -> None:
-    if n_classes != 2:
+def _require_one_number_per_column(estimator: Estimator) -> None:
+    if estimator.loss == "mape":
         raise ParameterError(
-            f"scale_pos_weight={scale_pos_weight!r} weighs the second of two classes, but y has "
-            f"{n_classes}. Use class_weight."
+            "loss='mape' weights rows by their target, but y has several columns. Use "
+            "'absolute_error'."
+        )
+    if estimator.loss == "quantile" and len(as_levels(estimator.quantile)) > 1:
+        raise ParameterError(
+            f"quantile={estimator.quantile!r} has several quantiles, but y has several columns. "
+            "Use one quantile, or one column."
         )
 
 
-def _without_the_first_of_two(probabilities: Floats) -> Floats:
-    """Return P(class 1) alone where it says all."""
+def _require_one_class_per_row(estimator: Estimator, classes: Classes) -> None:
+    weights = "class_weight and scale_pos_weight weight rows by class, but"
+    if isinstance(classes, list):
+        raise ParameterError(f"{weights} y has {len(classes)} labels. Use sample_weight.")
+    if estimator.loss == "cross_entropy":
+        raise ParameterError(
+            f"{weights} with loss='cross_entropy' rows have a probability of every class. Use "
+            "sample_weight."
+        )
+    if estimator.scale_pos_weight != 1.0 and len(classes) != 2:
+        raise ParameterError(
+            f"scale_pos_weight={estimator.scale_pos_weight!r} is the weight of the second of two "
+            f"classes, but y has {len(classes)}. Use class_weight."
+        )
+
+
+def _without_first_of_two(probabilities: Floats) -> Floats:
+    """Return P(class 1) alone if there are two classes."""
     return probabilities[:, 1].copy() if probabilities.shape[1] == 2 else probabilities

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -16,9 +16,9 @@ from sklearn.utils import Tags
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.sources import has_rows
-from hedgerow._estimator import Estimator, adopt, column_attributes
+from hedgerow._estimator import adopt, column_attributes
 from hedgerow._progress import Metrics, Progress, progress
-from hedgerow._svm.input_matrix import learn_matrix, read_matrix
+from hedgerow._svm.base import SVM, learn_matrix, read_matrix
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import KernelSolution
 from hedgerow._svm.kernel.dual import DualProblem
@@ -98,9 +98,31 @@ class KernelExpansion:
         return replace(self, coefficients=coefficients, scores=None)
 
 
-class KernelSVM(Estimator):
+class KernelSVM(SVM):
     """Base class of the kernel SVMs."""
 
+    _attribute_docs: ClassVar = {
+        "svm": """
+            support_ : array of shape (n_vectors,)
+                Indices of the support vectors.
+            support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
+                The support vectors.
+            n_support_ : array of shape (1,)
+                Number of support vectors.
+            dual_coef_ : array of shape (1, n_vectors)
+                Their coefficients.
+            intercept_ : array of shape (1,)
+                The intercept.
+            coef_ : array of shape (1, n_features)
+                Weights of the columns, if the kernel is linear.
+            n_iter_ : int
+                Number of steps, each of two rows.
+            fit_status_ : int
+                0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
+            objective_ : array of shape (1,)
+                The primal objective.
+            """
+    }
     _model: KernelModel
 
     def _learn_rows(self, X: Any) -> tuple[TableSchema, Any]:
@@ -192,7 +214,7 @@ class KernelSVM(Estimator):
             warn_user(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
                 f"duality gap of {100 * worst.relative_gap:.3g} % of the objective (tol="
-                f"{self.tol:g}): it may exceed the optimum by that much. Scale the columns of X, "
+                f"{self.tol:g}), by which it may exceed the optimum. Scale the columns of X, "
                 "reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
             )
@@ -205,10 +227,11 @@ class KernelSVM(Estimator):
         smallest = smallest_eigenvalue(K)
         if smallest < INDEFINITE:
             warn_user(
-                f"The kernel of {name} is not a scalar product on these rows: its matrix has "
-                f"negative eigenvalues, of up to {-100 * smallest:.2g} % of the largest. So the "
-                "problem is not convex, the solution may be a local one, and duality_gap_ "
-                f"({worst.relative_gap:.2g}) does not bound how far it is from the best.",
+                f"The kernel of {name} is not positive semidefinite on these rows: its matrix has "
+                f"negative eigenvalues, of up to {-100 * smallest:.2g} % of the largest. "
+                "So the problem is not convex, the solution may be a local optimum, and "
+                f"duality_gap_ ({worst.relative_gap:.2g}) is not a bound on its distance from the "
+                "global one.",
                 ConvergenceWarning,
             )
 

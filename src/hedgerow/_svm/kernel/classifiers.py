@@ -13,11 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from hedgerow._arithmetic import sum_of
 from hedgerow._constructor import with_parameters
 from hedgerow._contract import internals
-from hedgerow._data.class_weight import class_weight_vector
-from hedgerow._data.target import read_classification_target, read_weights, require_moderate
+from hedgerow._data.target import (
+    class_weight_vector,
+    read_classification_target,
+    read_weights,
+    require_moderate,
+)
 from hedgerow._estimator import Estimator, adopt, seed_of
 from hedgerow._links import fit_sigmoid, probability
-from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import (
     FitProgress,
@@ -31,15 +34,17 @@ from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import KernelSolution
 from hedgerow._svm.kernel.model import KernelModel
 from hedgerow._svm.kernel.multiclass import (
+    N_FOLDS,
     BinaryTask,
     binary_tasks,
     by_class,
+    couple,
+    folds,
     n_binary_tasks,
     votes,
     votes_with_confidence,
 )
 from hedgerow._svm.kernel.parameters import NU_SVC_PARAMETERS, SVC_PARAMETERS
-from hedgerow._svm.kernel.platt import N_FOLDS, couple, folds
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, RowNumbers
 from hedgerow.exceptions import DataError, ParameterError
@@ -77,27 +82,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         """Return the kernel expansion of a solution."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
-            all rows with one another, (n_rows, n_rows).
-        y : array of shape (n_rows,)
-            The classes.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_ties()
         self._check_combination()
         schema, X = self._learn_rows(X)
@@ -116,7 +101,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
     def _weights(
         self, classes: NDArray[Any], index: RowNumbers, sample_weights: Floats | None
     ) -> tuple[Floats, Floats]:
-        """Return each row's weight, and each class's part of it."""
+        """Return each row's weight, and the weight of each class."""
         of_classes = np.ones(len(classes))
         if self.class_weight is not None:
             of_classes = class_weight_vector(self.class_weight, classes, index, sample_weights)
@@ -126,7 +111,8 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         )
         if len(np.unique(index[weights > 0.0])) < 2:
             raise DataError(
-                "Rows of one class only have a weight above 0, but at least two classes are needed."
+                "All rows of positive weight have the same class, but at least two classes are "
+                "needed."
             )
         return weights, of_classes
 
@@ -153,7 +139,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
     def _fitter(
         self, cache: RowCache, y: Floats, weights: Floats, threads: int, progress_bar: FitProgress
     ) -> Callable[[RowNumbers], KernelExpansion]:
-        """Return what fits an SVM to some of the rows that the cache has the kernels of."""
+        """Return a function that fits an SVM to some of the rows of the kernel cache."""
 
         def fit(some: RowNumbers) -> KernelExpansion:
             used = some[weights[some] > 0.0]
@@ -177,10 +163,10 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         weights: Floats,
         seed: int,
     ) -> tuple[float, float]:
-        """Fit a sigmoid to scores of SVMs that have not seen the rows.
+        """Fit a sigmoid to out-of-fold scores.
 
-        Their problems are about the same table of kernels, whose scores they all follow: those of
-        the rows that an SVM has not seen come with it.
+        The SVMs of all folds share the kernel matrix, and each also computes the scores of the rows
+        that it is not fitted to.
         """
         scores = np.empty(len(task.y))
         for fold in folds(task.y, seed):
@@ -199,9 +185,9 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         svms: Sequence[KernelExpansion],
         sigmoids: Floats | None,
     ) -> None:
-        """Become an estimator that a fit has given these SVMs."""
+        """Adopt the fitted attributes of these SVMs."""
         used = np.flatnonzero(np.any([svm.coefficients != 0.0 for svm in svms], axis=0))
-        support = used[np.argsort(index[used], kind="stable")]  # in the order of their classes
+        support = used[np.argsort(index[used], kind="stable")]  # ordered by class
         counts = np.bincount(index[support], minlength=len(classes))
         coefficients = np.array([svm.coefficients[support] for svm in svms])
         has_pairs = len(classes) > 2 and self.multi_class == "ovo"
@@ -286,25 +272,23 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
 
     def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
-            raise ParameterError(
-                "break_ties=True needs decision_function_shape='ovr'; 'ovo' was given."
-            )
+            raise ParameterError("break_ties=True needs decision_function_shape='ovr', not 'ovo'.")
 
 
 @with_parameters
 class SVC(KernelClassifier):
-    """A support vector machine for classes.
+    """Support vector classification.
 
-    With φ(x)·φ(z) = k(x, z), of all f(x) = w·φ(x) + b that of the smallest::
+    With φ(x)·φ(z) = k(x, z), it finds the f(x) = w·φ(x) + b that minimises::
 
         ½‖w‖² + C Σ_i max(0, 1 − y_i f(x_i)),    y_i = ±1,
 
-    a wide margin 1/‖w‖ against rows that are within it. ``C=inf`` allows no row within the margin,
-    and raises `DataError` if the classes cannot be separated. Each row's C is multiplied by its
-    sample weight and by the weight of its class.
+    a trade-off between a wide margin 1/‖w‖ and rows within it. ``C=inf`` is the hard margin, which
+    raises `DataError` if the classes cannot be separated. Each row's C is multiplied by its sample
+    weight and by the weight of its class.
 
-    The solution comes with a certificate: no w and b have an objective below
-    ``objective_ · (1 − duality_gap_)``. If that is not within the tolerance, there is a
+    The solution has a certificate: no w and b have an objective below
+    ``objective_ · (1 − duality_gap_)``. If the gap exceeds the tolerance, there is a
     `ConvergenceWarning`. The model does not depend on the number of threads.
 
     Parameters
@@ -314,25 +298,25 @@ class SVC(KernelClassifier):
     Attributes
     ----------
     support_ : array of shape (n_vectors,)
-        Rows of the support vectors, in the order of their classes.
+        Indices of the support vectors, ordered by class.
     support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
-        Those rows.
+        The support vectors.
     n_support_ : array of shape (n_classes,)
         Support vectors of each class.
     dual_coef_ : array of shape (1 or n_classes - 1 or n_classes, n_vectors)
-        Coefficients of the support vectors: for two classes, positive those of the second; for
-        pairs of more, a vector's coefficients against each other class; else a row for each
-        class against the rest.
+        Coefficients of the support vectors: for two classes, positive for the second; in
+        one-vs-one, a vector's coefficients against each other class; in one-vs-rest, a row for
+        each class.
     intercept_ : array of shape (n_svms,)
         Intercept of each SVM.
     coef_ : array of shape (n_svms, n_features)
         Weights of the columns, if the kernel is linear.
     objective_ : array of shape (n_svms,)
-        What each SVM's primal problem came to.
+        The primal objective of each SVM.
     duality_gap_ : array of shape (n_svms,)
-        The most by which each objective may exceed the lowest possible, as a part of it.
+        Upper bound on the relative excess of each objective over the optimum.
     n_iter_ : array of shape (n_svms,)
-        Steps, each of two rows.
+        Number of steps, each of two rows.
     fit_status_ : int
         0 if all gaps are within tol, else 1 (there was a `ConvergenceWarning`).
     probA_, probB_ : arrays of shape (n_svms,)
@@ -341,11 +325,8 @@ class SVC(KernelClassifier):
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     class_weight_ : array of shape (n_classes,)
-        What class_weight came to.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+        The weight of each class.
+    {columns}
 
     Examples
     --------
@@ -366,8 +347,8 @@ class SVC(KernelClassifier):
     def _check_combination(self) -> None:
         if np.inf == self.C and self.probability:
             raise ParameterError(
-                "C=inf, probability=True is not allowed: rows that may not be within the margin "
-                "say nothing about how probable classes are there. Use a finite C."
+                "C=inf, probability=True is not allowed: with a hard margin, scores within the "
+                "margin give no information about probabilities. Use a finite C."
             )
 
     def _costs(self, weights: Floats) -> Floats:
@@ -383,11 +364,11 @@ class SVC(KernelClassifier):
 
 @with_parameters
 class NuSVC(KernelClassifier):
-    """A support vector machine for classes, with a bound of rows within the margin, not their cost.
+    """ν-support vector classification: a bound on the fraction of errors instead of their cost.
 
-    It has the boundary of the `SVC` with some other C, which ν chooses: at most a part ν of the
-    rows are within the margin, and at least a part ν are support vectors. Each row counts with its
-    sample weight and the weight of its class.
+    Its decision boundary is that of the `SVC` with some C that ν determines: at most a fraction ν
+    of the rows are within the margin, and at least a fraction ν are support vectors. Each row
+    counts with its sample weight and the weight of its class.
 
     Parameters
     ----------
@@ -396,16 +377,14 @@ class NuSVC(KernelClassifier):
     Attributes
     ----------
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_ : arrays
-        As in `SVC`, and so are those that follow.
+        As in `SVC`.
     objective_, duality_gap_, n_iter_, probA_, probB_, classes_, class_weight_ : arrays
-        The objective is that of the problem with ν, before the margin is scaled to 1; it may be
-        negative, and the gap is given as a part of the larger of its size and ½‖w‖².
+        As in `SVC`, but the objective is that of the ν problem, before the margin is scaled to 1;
+        it may be negative, and the gap is relative to the larger of its absolute value and
+        ½‖w‖².
     fit_status_ : int
         0 if all gaps are within tol, else 1.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
 
     Examples
     --------
@@ -424,11 +403,11 @@ class NuSVC(KernelClassifier):
     def _dual(self, y: Floats, costs: Floats, *, is_fold: bool) -> dual.DualProblem:
         total = sum_of(costs)
         smaller = min(sum_of(costs[y > 0.0]), total - sum_of(costs[y > 0.0]))
-        if is_fold:  # classes may be a little less equal than in all rows
+        if is_fold:  # the classes may be slightly less balanced than in all rows
             return dual.of_nu_classes(y, costs, min(float(self.nu), 2.0 * smaller / total))
         if 0.5 * self.nu * total > smaller * (1.0 + 1e-12):
             raise ParameterError(
-                f"nu={self.nu!r} is infeasible: the smaller of two classes has a part of "
+                f"nu={self.nu!r} is infeasible: the smaller of two classes has the fraction "
                 f"{smaller / total:.3g} of their weight, so nu must be at most "
                 f"{2.0 * smaller / total:.3g}."
             )

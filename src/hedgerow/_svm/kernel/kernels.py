@@ -1,7 +1,7 @@
-"""Kernels k(x, z): scalar products of what a map φ makes of rows, without making it.
+"""Kernels k(x, z): scalar products of φ(x) and φ(z), without computing φ.
 
-A `Table` holds rows and gives kernels of others with them, a block at a time: so that neither
-solver nor prediction has to know which kernel it is, nor what the rows are.
+A `KernelTable` has rows and computes kernel values with them, a block at a time, so that the solver
+and prediction need not know the kernel, or whether rows are dense or sparse.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from hedgerow.exceptions import DataError, ParameterError
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
 BOUNDED = ("rbf", "laplacian", "sigmoid")
-# Squares of sums of kernels of this size stay finite.
+# Squares of sums of kernel values of this size do not overflow.
 LARGEST_KERNEL = 1e100
-# Above this γ‖x‖², float32 would lose too much of an exponent.
+# Above this γ‖x‖², an exponent would lose too much precision in float32.
 LARGEST_SINGLE_EXPONENT = 64.0
-# Numbers in a block of kernels that is made at once.
+# Number of values in a block of the kernel matrix.
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of the library by its name, with its constants; or a function of the user's."""
+    """A kernel of the library by its name, with its constants; or a user-defined function."""
 
     name: str  # "callable" for a function
     gamma: float = 1.0
@@ -47,23 +47,23 @@ class Kernel:
 
     @property
     def rule(self) -> _native.KernelRule:
-        """The kernel as native code knows it."""
+        """The kernel for native code."""
         return _native.KernelRule(self.name, self.gamma, self.coef0, self.degree)
 
     @property
     def is_of_distances(self) -> bool:
-        """Return whether it falls with a distance from k(x, x) = 1."""
+        """Return whether it is a decreasing function of a distance, with k(x, x) = 1."""
         return self.name in ("rbf", "laplacian")
 
     @property
     def is_surely_definite(self) -> bool:
-        """Return whether it is a scalar product whatever the rows are."""
+        """Return whether it is positive semidefinite for all rows."""
         if self.name == "poly":
             return self.coef0 >= 0.0
         return self.name in ("linear", "rbf", "laplacian")
 
     def table(self, rows: Any, *, single: bool = False) -> KernelTable:
-        """Hold rows, to take kernels with them; `single` to compute in float32."""
+        """Return a table of rows for kernel values with them; `single` to compute in float32."""
         if self.function is not None:
             return CallableTable(self.function, rows)
         if self.name == "precomputed":
@@ -74,7 +74,7 @@ class Kernel:
 
 
 def gamma_of(gamma: float | str, X: Any) -> float:
-    """Return the number that `gamma` stands for with this table."""
+    """Return the value of `gamma` for this table."""
     if not isinstance(gamma, str):
         return float(gamma)
     n_features = X.shape[1]
@@ -93,7 +93,7 @@ def gamma_of(gamma: float | str, X: Any) -> float:
 
 
 def _variance(X: Any) -> float:
-    """Return the variance of all numbers of a table, part by part: tables may be large."""
+    """Return the variance of all numbers of a table, block by block to save memory."""
     sparse = scipy.sparse.issparse(X)
     count = X.shape[0] * X.shape[1]
     parts = _parts(X.data if sparse else X.reshape(-1), BLOCK)
@@ -109,7 +109,7 @@ def _centre(X: Floats) -> Floats:
 
 
 def has_small_exponents(kernel: Kernel, X: Any) -> bool:
-    """Return whether float32 keeps the kernels of these rows to some parts in a million."""
+    """Return whether kernel values of these rows in float32 are accurate to about 1e-6."""
     if not kernel.is_of_distances or scipy.sparse.issparse(X):
         return False
     centre = _centre(X)
@@ -126,18 +126,18 @@ def _parts(array: Any, step: int) -> list[Any]:
 
 
 class KernelTable(Protocol):
-    """Rows, and kernels with them."""
+    """Rows, and kernel values with them."""
 
     dtype: type[np.floating[Any]]
 
     def __len__(self) -> int:
-        """Return how many rows it holds."""
+        """Return the number of rows."""
 
     def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
-        """Write the kernels of its row rows[i] with all of its rows into values[slots[i]]."""
+        """Write the kernel values of row rows[i] with all rows into values[slots[i]]."""
 
     def diagonal(self) -> Floats:
-        """Return k(x, x) of each of its rows."""
+        """Return k(x, x) of each row."""
 
     def largest(self) -> float:
         """Return the largest |k(x, x)|."""
@@ -146,17 +146,17 @@ class KernelTable(Protocol):
         """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
 
     def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
-        """Return those sums of one row of coefficients, for some of its own rows."""
+        """Return these sums for one row of coefficients and some of the table's own rows."""
 
     def take(self, rows: RowNumbers) -> KernelTable:
         """Return a table of some of the rows."""
 
     def start_for(self, dual: DualProblem, threads: int) -> Floats:
-        """Return variables to start from, if the kernel has better ones than the problem."""
+        """Return a starting point, if the kernel has a better one than the problem."""
 
 
 class LargestKernel:
-    """What tables of kernels share: the size of their kernels."""
+    """Base class of kernel tables: the largest kernel value."""
 
     _is_bounded = False  # by 1
     _largest: float | None = None
@@ -174,7 +174,7 @@ class LargestKernel:
 
 
 class DenseTable(LargestKernel):
-    """Rows as a matrix: tiles of products or distances, and what the kernel makes of them."""
+    """Dense rows: kernel values from tiles of products or distances."""
 
     def __init__(
         self, kernel: Kernel, X: Floats, *, single: bool, centre: Floats | None = None
@@ -193,7 +193,7 @@ class DenseTable(LargestKernel):
         return len(self.X)
 
     def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
-        """Write rows of kernels."""
+        """Write rows of the kernel matrix."""
         self._native.fill(rows, slots, values, threads)
 
     def diagonal(self) -> Floats:
@@ -203,13 +203,13 @@ class DenseTable(LargestKernel):
         return values
 
     def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
-        """Return weighted sums of kernels."""
+        """Return weighted sums of kernel values."""
         out = np.empty((len(queries), len(coefficients)))
         self._native.sum(queries, coefficients, out, threads)
         return out
 
     def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
-        """Return weighted sums of kernels of the rows with one another."""
+        """Return weighted sums of kernel values of the rows with one another."""
         used = np.flatnonzero(coefficients)
         if not len(used):
             return np.zeros(len(at))
@@ -224,13 +224,13 @@ class DenseTable(LargestKernel):
         return linear_start(dual, self.X, threads) if is_linear else dual.start
 
     def take(self, rows: RowNumbers) -> DenseTable:
-        """Return some of the rows, whose kernels are the same to the last bit."""
+        """Return some of the rows; their kernel values are the same, bit for bit."""
         single = self.dtype is np.float32
         return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
 
 
 class BlockTable(LargestKernel):
-    """Rows whose kernels come as blocks of Python's making."""
+    """Base class of tables whose kernel values are computed in Python, block by block."""
 
     dtype: type[np.floating[Any]] = np.float64
 
@@ -238,22 +238,22 @@ class BlockTable(LargestKernel):
         raise NotImplementedError
 
     def block(self, rows: RowNumbers, threads: int) -> Floats:
-        """Return kernels of some of the rows with all."""
+        """Return kernel values of some of the rows with all rows."""
         raise NotImplementedError
 
     def block_of(self, queries: Any, threads: int) -> Floats:
-        """Return kernels of other rows with all."""
+        """Return kernel values of other rows with all rows."""
         raise NotImplementedError
 
     def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
-        """Write rows of kernels."""
+        """Write rows of the kernel matrix."""
         step = max(1, BLOCK // len(self))
         for first in range(0, len(rows), step):
             part = slice(first, first + step)
             values[slots[part]] = self.block(rows[part], threads)
 
     def start_for(self, dual: DualProblem, threads: int) -> Floats:  # noqa: ARG002
-        """Start where the problem does."""
+        """Return the starting point of the problem."""
         return dual.start
 
     def diagonal(self) -> Floats:
@@ -266,7 +266,7 @@ class BlockTable(LargestKernel):
         return values
 
     def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
-        """Return weighted sums of kernels."""
+        """Return weighted sums of kernel values."""
         step = max(1, BLOCK // max(1, len(self)))
         out = np.empty((queries.shape[0], len(coefficients)))
         for first in range(0, queries.shape[0], step):
@@ -275,7 +275,7 @@ class BlockTable(LargestKernel):
         return out
 
     def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
-        """Return weighted sums of kernels of the rows with one another."""
+        """Return weighted sums of kernel values of the rows with one another."""
         used = np.flatnonzero(coefficients)
         values = np.zeros(len(at))
         step = max(1, BLOCK // len(self))
@@ -305,11 +305,11 @@ class SparseTable(BlockTable):
         return X if factor == 1.0 else X * factor
 
     def block(self, rows: RowNumbers, threads: int) -> Floats:
-        """Return kernels of some of the rows with all."""
+        """Return kernel values of some of the rows with all rows."""
         return self._kernels(self._scaled[rows], self._half_norms[rows], threads)
 
     def block_of(self, queries: Any, threads: int) -> Floats:
-        """Return kernels of other rows with all."""
+        """Return kernel values of other rows with all rows."""
         scaled = self._scale(_csr(queries))
         return self._kernels(scaled, _half_norms(scaled), threads)
 
@@ -341,11 +341,11 @@ class CallableTable(BlockTable):
         return int(self.X.shape[0])
 
     def block(self, rows: RowNumbers, threads: int) -> Floats:
-        """Return kernels of some of the rows with all."""
+        """Return kernel values of some of the rows with all rows."""
         return self.block_of(self.X[rows], threads)
 
     def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
-        """Return kernels of other rows with all."""
+        """Return kernel values of other rows with all rows."""
         values = self.function(queries, self.X)
         if scipy.sparse.issparse(values):
             values = sound(values, "What kernel returned").toarray()
@@ -355,7 +355,7 @@ class CallableTable(BlockTable):
             block = np.ascontiguousarray(values, np.float64)
         except (TypeError, ValueError) as error:
             raise ParameterError(
-                f"kernel returned what is no matrix of numbers: {error}."
+                f"kernel returned something other than a matrix of numbers: {error}."
             ) from None
         if block.shape != (queries.shape[0], len(self)):
             raise ParameterError(
@@ -365,8 +365,7 @@ class CallableTable(BlockTable):
             )
         if not np.abs(block).max(initial=0.0) <= LARGEST_KERNEL:
             raise ParameterError(
-                "kernel returned NaN, an infinity or a number above 1e100, which nothing can be "
-                "computed with."
+                "kernel returned NaN, an infinity or a number above 1e100, which cannot be used."
             )
         return block
 
@@ -376,7 +375,7 @@ class CallableTable(BlockTable):
 
 
 class PrecomputedTable(BlockTable):
-    """Rows that are known by their kernels with those of `fit` alone: X is a matrix of kernels."""
+    """A precomputed kernel matrix: kernel values with the rows of `fit`."""
 
     def __init__(self, X: Floats, columns: RowNumbers) -> None:
         self.X = X
@@ -386,11 +385,11 @@ class PrecomputedTable(BlockTable):
         return len(self.columns)
 
     def block(self, rows: RowNumbers, threads: int) -> Floats:  # noqa: ARG002
-        """Return kernels of some of the rows with all."""
+        """Return kernel values of some of the rows with all rows."""
         return self.X[np.ix_(self.columns[rows], self.columns)]
 
     def block_of(self, queries: Any, threads: int) -> Floats:  # noqa: ARG002
-        """Return kernels of other rows with all."""
+        """Return kernel values of other rows with all rows."""
         return np.ascontiguousarray(queries[:, self.columns])
 
     def take(self, rows: RowNumbers) -> PrecomputedTable:
@@ -399,7 +398,7 @@ class PrecomputedTable(BlockTable):
 
 
 def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
-    """Raise if kernels of these rows cannot be computed with."""
+    """Raise if kernel values of these rows are too large."""
     if kernel.name not in ("linear", "poly"):
         return
     base, power = float((X * X).sum(axis=1).max()), 1
@@ -407,47 +406,48 @@ def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
         base, power = kernel.gamma * base + abs(kernel.coef0), kernel.degree
     if base > 1.0 and power * math.log10(base) > math.log10(LARGEST_KERNEL):
         raise DataError(
-            f"X holds numbers so large that its {kernel.name} kernels exceed {LARGEST_KERNEL:g}. "
-            "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
+            f"X holds numbers so large that values of the {kernel.name} kernel exceed "
+            f"{LARGEST_KERNEL:g}. Scale the columns, for example with "
+            "sklearn.preprocessing.StandardScaler."
         )
 
 
 def require_symmetric(X: Floats) -> None:
-    """Raise unless a matrix of kernels is square and symmetric."""
+    """Raise unless a kernel matrix is square and symmetric."""
     if X.shape[0] != X.shape[1]:
         raise DataError(
-            f"X has the shape {X.shape}, but kernel='precomputed' needs a square matrix of the "
-            "kernels of all rows with one another."
+            f"X has the shape {X.shape}, but kernel='precomputed' needs a square matrix: the "
+            "kernel values of all pairs of training rows."
         )
     apart = float(np.abs(X - X.T).max())
     if apart > 1e-6 * float(np.abs(X).max()):
         raise DataError(
-            f"X is no kernel matrix: it is not symmetric (elements differ by up to {apart:.3g} "
-            "from those across the diagonal), but k(x, z) = k(z, x) for every kernel."
+            "X is not a kernel matrix: it is not symmetric (k(x, z) and k(z, x) differ by up to "
+            f"{apart:.3g})."
         )
 
 
 def matrix_of(table: KernelTable) -> Floats:
-    """Return the kernels of all rows of a small table with one another."""
+    """Return the kernel matrix of a small table."""
     K = np.empty((len(table), len(table)), table.dtype)
     table.fill(np.arange(len(table)), np.arange(len(table)), K, 1)
     return K.astype(np.float64)
 
 
 def require_symmetric_kernel(K: Floats) -> None:
-    """Raise unless a function gave the same kernels from either side."""
+    """Raise unless the values of a kernel function are symmetric."""
     apart = float(np.abs(K - K.T).max())
     if apart > 1e-6 * float(np.abs(K).max()):
         raise ParameterError(
-            f"kernel is not symmetric: k(x, z) and k(z, x) differ by up to {apart:.3g}. So it is "
-            "no scalar product."
+            f"kernel is not symmetric, so it is not a valid kernel: k(x, z) and k(z, x) differ by "
+            f"up to {apart:.3g}."
         )
 
 
 def smallest_eigenvalue(K: Floats) -> float:
-    """Return the smallest eigenvalue of a matrix of kernels as a part of the largest.
+    """Return the smallest eigenvalue of a kernel matrix, relative to the largest.
 
-    What matters are coefficients that add up to 0, so kernels are taken about their mean.
+    Coefficients add up to 0, so the kernel matrix is centred.
     """
     K = K - K.mean(axis=0)
     K -= K.mean(axis=1)[:, np.newaxis]
@@ -457,14 +457,14 @@ def smallest_eigenvalue(K: Floats) -> float:
 
 
 def _csr(X: Any) -> Any:
-    """Return sparse rows of float64 with indices of 32 bits, which everybody takes."""
+    """Return sparse rows in float64 with 32-bit indices, which all libraries support."""
     X = scipy.sparse.csr_array(X, dtype=np.float64)
     parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32))
     return scipy.sparse.csr_array(parts, X.shape) if X.nnz < 2**31 else X
 
 
 def _dense(X: Any) -> Floats:
-    """Write sparse rows out, with the constant feature of `_native.LinearRows`."""
+    """Return sparse rows as dense ones, with the constant feature of `_native.LinearRows`."""
     dense = np.zeros((X.shape[0], X.shape[1] + 1))
     dense[:, :-1] = X.toarray()
     return dense

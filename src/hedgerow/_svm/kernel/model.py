@@ -23,22 +23,22 @@ class Certificate:
     """The certificates of the SVMs, one element each."""
 
     objective: Floats  # of the primal
-    duality_gap: Floats  # as parts of the objectives
+    duality_gap: Floats  # relative to the objectives
     n_iter: RowNumbers
     converged: bool  # all of them
 
 
 @dataclass(frozen=True, eq=False)
 class KernelModel:
-    """Machines f(x) = Σ_s coefficient_s k(vector s, x) + intercept on the same support vectors.
+    """SVMs f(x) = Σ_s coefficient_s k(vector s, x) + intercept on the same support vectors.
 
-    Each row of coefficients is an SVM; but with pairs of more than two classes they are laid out
-    as in scikit-learn, see `multiclass.by_class`. Vectors are in the order of their classes.
+    Each row of coefficients is an SVM; in one-vs-one with more than two classes, the layout is that
+    of scikit-learn, see `multiclass.by_class`. Vectors are ordered by class.
     """
 
     schema: TableSchema
     kernel: Kernel
-    single: bool  # whether kernels are float32
+    single: bool  # whether kernel values are float32
     support: RowNumbers  # the vectors' rows in the table of `fit`
     vectors: Any  # those rows: a matrix, or CSR; None if the kernel is precomputed
     n_rows: int  # of that table
@@ -53,7 +53,7 @@ class KernelModel:
     epsilon: float | None = None  # that a ν has chosen
 
     def with_function(self, function: Any) -> KernelModel:
-        """Return the model with this function as its kernel, if it has one: files hold none."""
+        """Return the model with this kernel function, which model files do not store."""
         is_same = function is self.kernel.function or not callable(function)
         if self.kernel.function is None or is_same:
             return self

@@ -10,7 +10,6 @@ from sklearn.base import OutlierMixin
 
 from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_weights
-from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.parameters import ONE_CLASS_PARAMETERS
@@ -19,15 +18,15 @@ from hedgerow._types import Floats
 
 @with_parameters
 class OneClassSVM(OutlierMixin, KernelSVM):
-    """A support vector machine that tells rows like those of `fit` from others.
+    """One-class SVM for novelty detection (Schölkopf et al., 2001).
 
-    Of all planes it takes the one that is farthest from the origin, in the space that the kernel
-    stands for, with all but about a part ν of the rows beyond it::
+    It finds the plane farthest from the origin of the kernel's feature space with all but about a
+    fraction ν of the rows beyond it, by minimising::
 
         ½‖w‖² − ν n ρ + Σ_i max(0, ρ − w·φ(x_i)),    f(x) = w·φ(x) − ρ.
 
-    The objective may be negative; `duality_gap_` is the most by which it may exceed the lowest
-    possible, as a part of the larger of its size and ½‖w‖².
+    The objective may be negative; `duality_gap_` is an upper bound on its distance from the
+    optimum, relative to the larger of its absolute value and ½‖w‖².
 
     Parameters
     ----------
@@ -35,32 +34,12 @@ class OneClassSVM(OutlierMixin, KernelSVM):
 
     Attributes
     ----------
-    support_ : array of shape (n_vectors,)
-        Rows of the support vectors.
-    support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
-        Those rows.
-    n_support_ : array of shape (1,)
-        How many they are.
-    dual_coef_ : array of shape (1, n_vectors)
-        Their coefficients.
-    intercept_ : array of shape (1,)
-        The intercept.
-    coef_ : array of shape (1, n_features)
-        Weights of the columns, if the kernel is linear.
-    objective_ : array of shape (1,)
-        What the primal problem came to.
+    {svm}
     duality_gap_ : array of shape (1,)
         See above.
-    n_iter_ : int
-        Steps, each of two rows.
-    fit_status_ : int
-        0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
     offset_ : array of shape (1,)
         ρ: ``decision_function = score_samples − offset_``.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
 
     Examples
     --------
@@ -73,26 +52,10 @@ class OneClassSVM(OutlierMixin, KernelSVM):
     _parameters: ClassVar = ONE_CLASS_PARAMETERS
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Fit the model.
+        """Fit the model; parameters as in `SVC.fit`, but y is ignored."""
+        return super().fit(X, None, sample_weight)
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
-            all rows with one another, (n_rows, n_rows).
-        y : ignored
-            Here for the sake of pipelines.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:  # noqa: ARG002
         schema, X = self._learn_rows(X)
         sample_weights = read_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if sample_weights is None else sample_weights
@@ -103,13 +66,13 @@ class OneClassSVM(OutlierMixin, KernelSVM):
 
     @property
     def offset_(self) -> Floats:
-        """Return ρ, as an array of one number."""
+        """Return ρ, as an array with one number."""
         if not hasattr(self, "_model"):
             raise AttributeError("offset_ is available only after a fit.")
         return -self._model.intercepts
 
     def decision_function(self, X: Any) -> Floats:
-        """Return f(x) of every row: negative for those that are unlike the rows of `fit`."""
+        """Return f(x) of every row, negative for outliers."""
         return self._scores(X)[:, 0]
 
     def score_samples(self, X: Any) -> Floats:
@@ -117,5 +80,5 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return 1 for rows like those of `fit`, −1 for others."""
+        """Return 1 for inliers, −1 for outliers."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)

@@ -1,4 +1,4 @@
-"""The parameters of the kernel machines, declared once; see `hedgerow._params`."""
+"""The parameters of kernel SVMs."""
 
 from __future__ import annotations
 
@@ -39,111 +39,114 @@ _KERNEL = Parameter(
     ),
     "k(x, z): x·z for 'linear', (γ x·z + coef0)^degree for 'poly', exp(−γ‖x − z‖²) for 'rbf', "
     "tanh(γ x·z + coef0) for 'sigmoid', exp(−γ Σ|x − z|) for 'laplacian'. With 'precomputed', X is "
-    "the matrix of kernels with the rows of fit.",
+    "the kernel matrix: kernel values with all rows of fit.",
     Peers(sklearn="kernel"),
 )
 _DEGREE = Parameter(
     "degree",
     3,
     Number(0, MOST_DEGREE, integer=True),
-    "Of kernel='poly'.",
+    "Degree of kernel='poly'.",
     Peers(sklearn="degree"),
 )
 _GAMMA = Parameter(
     "gamma",
     "scale",
     any_of(Options(("scale", "auto")), Number(0, 1e30)),
-    "γ of the kernel. 'scale' is 1 / (columns · variance of all numbers in X), 'auto' 1 / columns.",
+    "γ of the kernel. 'scale' is 1 / (n_features · variance of X), 'auto' is 1 / n_features.",
     Peers(sklearn="gamma"),
 )
 _COEF0 = Parameter(
-    "coef0", 0.0, Number(-1e30, 1e30), "Of kernel='poly' and 'sigmoid'.", Peers(sklearn="coef0")
+    "coef0", 0.0, Number(-1e30, 1e30), "Constant of 'poly' and 'sigmoid'.", Peers(sklearn="coef0")
 )
 _TOL = Parameter(
     "tol",
     1e-3,
     Number(0, open_low=True),
-    "How exactly to solve: the fit ends when no two rows violate the conditions of an optimum by "
-    "more, and the duality gap is at most this part of the objective.",
+    "Tolerance: the fit ends when no pair of rows violates the optimality conditions by more, and "
+    "the duality gap is at most this fraction of the objective.",
     Peers(sklearn="tol"),
 )
 _C = Parameter(
     "C",
     1.0,
     Number(0, LARGEST_C, open_low=True),
-    "Cost of a row within the margin, or beyond epsilon, against a wide margin; class and sample "
-    "weights multiply it.",
+    "Cost of errors relative to the width of the margin; smaller values regularise more. It is "
+    "multiplied by class and sample weights.",
     Peers(sklearn="C"),
 )
 _C_OR_INFINITE = Parameter(
     "C",
     1.0,
     any_of(Number(0, LARGEST_C, open_low=True), INFINITE),
-    _C.description + " inf allows no row within the margin.",
+    _C.description + " inf is a hard margin: no row may be within it.",
     Peers(sklearn="C"),
 )
 _NU = Parameter(
     "nu",
     0.5,
     FRACTION,
-    "Upper bound of the part of rows within the margin or beyond the tube, and lower bound of the "
-    "part of support vectors.",
+    "Upper bound on the fraction of rows within the margin or outside the tube, and lower bound on "
+    "the fraction of support vectors.",
     Peers(sklearn="nu"),
 )
 _EPSILON = Parameter(
-    "epsilon", 0.1, NOT_NEGATIVE, "Errors up to this size cost nothing.", Peers(sklearn="epsilon")
+    "epsilon",
+    0.1,
+    NOT_NEGATIVE,
+    "Half-width of the tube: smaller errors have no loss.",
+    Peers(sklearn="epsilon"),
 )
 _SHRINKING = Parameter(
     "shrinking",
     True,
     FLAG,
-    "Whether rows that seem to be settled are left aside until the rest is solved.",
+    "Whether to use shrinking: rows that seem to stay at their bounds are checked only at the end.",
     Peers(sklearn="shrinking"),
 )
 _PROBABILITY = Parameter(
     "probability",
     False,
     FLAG,
-    "Whether predict_proba is wanted: Platt's sigmoids, fitted to scores of five more machines "
-    "that have not seen the rows. predict then returns the class of the largest probability.",
+    "Whether to fit probabilities for predict_proba: Platt scaling on out-of-fold scores, from "
+    "five more SVMs. predict then returns the most probable class.",
     Peers(sklearn="probability"),
 )
 _CACHE_SIZE = Parameter(
     "cache_size",
     200,
     Number(0, open_low=True),
-    "Megabytes for rows of the kernel matrix; those of a working set are always kept.",
+    "Size of the cache of kernel rows, in megabytes; a working set always fits.",
     Peers(sklearn="cache_size"),
 )
 _MAX_ITER = Parameter(
     "max_iter",
     -1,
     any_of(ParameterKind("-1", lambda value: value in Number(-1, -1, integer=True), "int"), COUNT),
-    "Steps at most, each of two rows; −1 for ten million, or 100 for each row if that is more. If "
-    "the tolerance is not reached by then, there is a warning. What linear kernels do before the "
-    "first of them does not count.",
+    "Maximum number of steps, each of two rows; −1 is ten million, or 100 per row if that is more. "
+    "If the tolerance is not reached, there is a warning. The initial interior-point steps of "
+    "linear kernels do not count.",
     Peers(sklearn="max_iter"),
 )
 _MULTI_CLASS = Parameter(
     "multi_class",
     "ovo",
     Options(("ovo", "ovr")),
-    "With more than two classes: a machine for every pair of classes, or one for each class "
-    "against the rest.",
+    "With more than two classes: one-vs-one, an SVM for every pair of classes, or one-vs-rest.",
 )
 _DECISION_FUNCTION_SHAPE = Parameter(
     "decision_function_shape",
     "ovr",
     Options(("ovo", "ovr")),
-    "What decision_function gives for machines of pairs: votes for each class, with the scores "
-    "deciding between equal votes, or the score of every pair.",
+    "Shape of decision_function with multi_class='ovo': a value for each class, the votes of the "
+    "pairs with ties broken by their scores, or the score of every pair.",
     Peers(sklearn="decision_function_shape"),
 )
 _BREAK_TIES = Parameter(
     "break_ties",
     False,
     FLAG,
-    "Whether scores decide between classes of equal votes; otherwise the first wins.",
+    "Whether ties of votes are broken by the scores; otherwise by the order of the classes.",
     Peers(sklearn="break_ties"),
 )
 

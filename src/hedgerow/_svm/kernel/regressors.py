@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
-from hedgerow._params import check_parameters
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.cache import RowCache
@@ -19,7 +18,7 @@ from hedgerow._svm.kernel.parameters import NU_SVR_PARAMETERS, SVR_PARAMETERS
 from hedgerow._svm.kernel.solver import ReportViolation
 from hedgerow._types import Floats
 
-# What coefficients may add up to beyond ν's part, by rounding.
+# Tolerance of the sum of coefficients that ν fixes, for rounding.
 NO_MORE = 1e-12
 
 
@@ -30,27 +29,7 @@ class KernelRegressor(RegressorMixin, KernelSVM):
         """Return the problem of predicting t."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix; columns of similar sizes. With ``kernel="precomputed"``, the kernels of
-            all rows with one another, (n_rows, n_rows).
-        y : array of shape (n_rows,)
-            The numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         schema, X = self._learn_rows(X)
         target = read_regression_target(y, X.shape[0], estimator_name=type(self).__name__)
         weights = read_weights(sample_weight, len(target))
@@ -66,14 +45,14 @@ class KernelRegressor(RegressorMixin, KernelSVM):
 
 @with_parameters
 class SVR(KernelRegressor):
-    """A support vector machine for regression.
+    """Support vector regression.
 
-    With φ(x)·φ(z) = k(x, z), of all f(x) = w·φ(x) + b that of the smallest::
+    With φ(x)·φ(z) = k(x, z), it finds the f(x) = w·φ(x) + b that minimises::
 
         ½‖w‖² + C Σ_i max(0, |y_i − f(x_i)| − ε).
 
-    Each row's C is multiplied by its sample weight. The solution comes with a certificate, as that
-    of `SVC` does.
+    Each row's C is multiplied by its sample weight. The solution has a certificate, as in
+    `SVC`.
 
     Parameters
     ----------
@@ -81,30 +60,10 @@ class SVR(KernelRegressor):
 
     Attributes
     ----------
-    support_ : array of shape (n_vectors,)
-        Rows of the support vectors.
-    support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
-        Those rows.
-    n_support_ : array of shape (1,)
-        How many they are.
-    dual_coef_ : array of shape (1, n_vectors)
-        Their coefficients.
-    intercept_ : array of shape (1,)
-        The intercept.
-    coef_ : array of shape (1, n_features)
-        Weights of the columns, if the kernel is linear.
-    objective_ : array of shape (1,)
-        What the primal problem came to.
+    {svm}
     duality_gap_ : array of shape (1,)
         Upper bound on the relative excess over the optimal objective.
-    n_iter_ : int
-        Steps, each of two rows.
-    fit_status_ : int
-        0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
 
     Examples
     --------
@@ -123,10 +82,10 @@ class SVR(KernelRegressor):
 
 @with_parameters
 class NuSVR(KernelRegressor):
-    """A support vector machine for numbers, with a bound of the rows beyond ε instead of ε.
+    """ν-support vector regression: a bound on the fraction of errors beyond ε instead of ε.
 
-    It is the `SVR` with some ε, which ν chooses: at most a part ν of the rows err by more than ε,
-    and at least a part ν are support vectors.
+    It is the `SVR` with some ε that ν determines: at most a fraction ν of the rows have errors
+    above ε, and at least a fraction ν are support vectors.
 
     Parameters
     ----------
@@ -135,32 +94,12 @@ class NuSVR(KernelRegressor):
     Attributes
     ----------
     epsilon_ : float
-        The ε that was chosen.
-    support_ : array of shape (n_vectors,)
-        Rows of the support vectors.
-    support_vectors_ : array or CSR matrix of shape (n_vectors, n_features)
-        Those rows.
-    n_support_ : array of shape (1,)
-        How many they are.
-    dual_coef_ : array of shape (1, n_vectors)
-        Their coefficients.
-    intercept_ : array of shape (1,)
-        The intercept.
-    coef_ : array of shape (1, n_features)
-        Weights of the columns, if the kernel is linear.
-    objective_ : array of shape (1,)
-        What the primal problem came to.
+        The ε that ν determines.
+    {svm}
     duality_gap_ : array of shape (1,)
-        The most by which it may exceed the lowest possible, as a part of the larger of its size
-        and ½‖w‖².
-    n_iter_ : int
-        Steps, each of two rows.
-    fit_status_ : int
-        0 if the gap is within tol, else 1 (there was a `ConvergenceWarning`).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+        Upper bound on the excess over the optimum, relative to the larger of the objective's
+        absolute value and ½‖w‖².
+    {columns}
 
     Examples
     --------
@@ -179,7 +118,7 @@ class NuSVR(KernelRegressor):
     def _solution(
         self, problem: dual.DualProblem, cache: RowCache, threads: int, watch: ReportViolation
     ) -> KernelSolution:
-        """Solve with ε = 0 first where that may be what ν chooses; then, if it is not, with ε."""
+        """Solve with ε = 0 first, if that may be the solution; otherwise with the tube."""
         if not _may_need_no_tube(problem, cache):
             return self._solve(problem, cache, threads, watch)
         without = self._solve(dual.without_tube(problem), cache, threads, watch)
@@ -194,7 +133,7 @@ class NuSVR(KernelRegressor):
 
 
 def _may_need_no_tube(problem: dual.DualProblem, cache: RowCache) -> bool:
-    """Guess whether coefficients are large enough, by ν, to come to every number."""
+    """Return whether ν allows coefficients so large that ε may be 0."""
     t = problem.linear[: problem.second]
     kernels = cache.table.diagonal()[problem.row[: problem.second]]
     reach = sum_of(np.abs(problem.start)) / len(t) * mean_of(kernels)

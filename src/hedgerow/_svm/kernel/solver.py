@@ -25,6 +25,7 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.active_set import active_set_steps
 from hedgerow._svm.kernel.cache import RowCache
 from hedgerow._svm.kernel.certificate import (
+    HardMargin,
     KernelSolution,
     dual_objective,
     extremes,
@@ -33,7 +34,6 @@ from hedgerow._svm.kernel.certificate import (
     violation,
 )
 from hedgerow._svm.kernel.dual import DualProblem
-from hedgerow._svm.kernel.hard_margin import HardMargin
 from hedgerow._types import Floats, RowNumbers
 
 # Size of a working set: a third of all variables, within these limits, or all if there are few.

@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.gradients import conjugate_gradients
+from hedgerow._svm.linear.newton import conjugate_gradients
 from hedgerow._svm.linear.problem import (
     GapCriterion,
     LinearSolution,

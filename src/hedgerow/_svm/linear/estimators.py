@@ -13,17 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
 from hedgerow._constructor import with_parameters
-from hedgerow._data.class_weight import class_weight_vector
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.target import (
+    class_weight_vector,
     read_classification_target,
     read_regression_target,
     read_weights,
     require_moderate,
 )
-from hedgerow._estimator import Estimator, adopt, column_attributes, seed_of
-from hedgerow._params import check_parameters
-from hedgerow._svm.input_matrix import learn_matrix, read_matrix
+from hedgerow._estimator import adopt, column_attributes, seed_of
+from hedgerow._svm.base import SVM, learn_matrix, read_matrix
 from hedgerow._svm.linear.crammer_singer import crammer_singer
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
@@ -34,9 +33,9 @@ from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
-# The part of `tol` that the relative gap must reach. scikit-learn looks at gradients instead; on
-# dense and text tables its objectives at the default tol were within 1e-6 of the lowest,
-# where it converged.
+# The fraction of `tol` that the relative gap must reach. scikit-learn's criterion uses gradients;
+# on dense and text tables its objectives at the default tol were within 1e-6 of the optimum, where
+# it converged.
 GAP_PER_TOL = 0.01
 
 
@@ -50,7 +49,7 @@ class LinearModel:
     classes: NDArray[Any] | None
 
 
-class LinearSVM(Estimator):
+class LinearSVM(SVM):
     """Base class of linear SVMs."""
 
     _model: LinearModel
@@ -99,10 +98,9 @@ class LinearSVM(Estimator):
             return
         warn_user(
             f"{type(self).__name__} ended after {worst.n_iter} iterations "
-            f"(max_iter={self.max_iter}) with a duality gap of {worst.relative_gap:.2g} of the "
-            f"objective, above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may exceed "
-            "the optimum by that much. Scale the columns of X, reduce C, or increase max_iter or "
-            "tol.",
+            f"(max_iter={self.max_iter}) with a relative duality gap of {worst.relative_gap:.2g}, "
+            f"above tol / 100 = {GAP_PER_TOL * self.tol:.2g}: its objective may exceed the optimum "
+            "by that much. Scale the columns of X, reduce C, or increase max_iter or tol.",
             ConvergenceWarning,
         )
 
@@ -123,18 +121,17 @@ class LinearSVM(Estimator):
 class LinearSVC(ClassifierMixin, LinearSVM):
     """Linear support vector classification.
 
-    It minimises what scikit-learn's LinearSVC with the same parameters does::
+    The objective is that of scikit-learn's LinearSVC with the same parameters::
 
         ½(‖w‖² + v²) + C Σ_i max(0, 1 − y_i f(x_i))^p,    f(x) = w·x + b,    b = intercept_scaling v
 
     with p = 2, or 1 for ``loss="hinge"``; with ``penalty="l1"`` the first term is ``‖w‖₁ + |v|``.
     So the intercept is penalised through v. Each row's C is multiplied by its sample weight and by
-    the weight of its class; where one of more than two classes is told from the rest, the rest's
-    class weights count as 1, as in scikit-learn.
+    the weight of its class; in one-vs-rest, the class weights of the rest are 1, as in
+    scikit-learn.
 
-    The solution comes with a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound of
-    what any w and b can reach. If that is farther away than the tolerance, there is a
-    `ConvergenceWarning`.
+    The solution has a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound on the
+    objective of any w and b. If the gap exceeds the tolerance, there is a `ConvergenceWarning`.
 
     Parameters
     ----------
@@ -143,21 +140,18 @@ class LinearSVC(ClassifierMixin, LinearSVM):
     Attributes
     ----------
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
-        w of the second class against the first if there are two, else of each class.
+        The weights: of the second class against the first if there are two, else of each class.
     intercept_ : array of shape (1,) or (n_classes,)
         b of each SVM.
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_iter_ : int
-        Iterations, of the SVM that took most.
+        The largest number of iterations of an SVM.
     objective_ : array of shape (n_svms,)
-        What was minimised, for each SVM; Crammer and Singer's is one.
+        The primal objective of each SVM; Crammer and Singer's problem has one.
     duality_gap_ : array of shape (n_svms,)
-        The most by which each objective may exceed the lowest possible, as a part of it.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+        Upper bound on the relative excess of each objective over the optimum.
+    {columns}
 
     Examples
     --------
@@ -173,26 +167,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
 
     _parameters: ClassVar = CLASSIFIER_PARAMETERS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix. Columns of similar sizes are solved faster and are penalised alike.
-        y : array of shape (n_rows,)
-            The classes.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         self._check_combination()
         name = type(self).__name__
         schema, matrix = learn_matrix(X, name)
@@ -282,7 +257,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
 class LinearSVR(RegressorMixin, LinearSVM):
     """Linear support vector regression.
 
-    It minimises what scikit-learn's LinearSVR with the same parameters does::
+    The objective is that of scikit-learn's LinearSVR with the same parameters::
 
         ½(‖w‖² + v²) + C Σ_i max(0, |y_i − f(x_i)| − ε)^p,    f(x) = w·x + b,
 
@@ -290,7 +265,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
     intercept is penalised through v: with targets far from 0, subtract their mean or make
     intercept_scaling large. Each row's C is multiplied by its sample weight.
 
-    The solution comes with a certificate, as that of `LinearSVC` does.
+    The solution has a certificate, as in `LinearSVC`.
 
     Parameters
     ----------
@@ -308,10 +283,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         The primal objective.
     duality_gap_ : array of shape (1,)
         Upper bound on the relative excess over the optimal objective.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
 
     Examples
     --------
@@ -324,26 +296,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
 
     _parameters: ClassVar = REGRESSOR_PARAMETERS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix. Columns of similar sizes are solved faster and are penalised alike.
-        y : array of shape (n_rows,)
-            The numbers.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         squared = self.loss == "squared_epsilon_insensitive"
         if not squared and self.dual is False:
             raise ParameterError(
@@ -384,6 +337,6 @@ def _rows_that_count(
         return None
     if len(np.unique(index[counts])) < 2:
         raise DataError(
-            "Rows of one class only have a weight above 0, but at least two classes are needed."
+            "All rows of positive weight have the same class, but at least two classes are needed."
         )
     return counts

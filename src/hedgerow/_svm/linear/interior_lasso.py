@@ -1,13 +1,14 @@
-"""An interior point method for the SVM with penalty Σ|w|, where descents do not get on.
+"""An interior-point method for the SVM with penalty Σ|w|, where coordinate descent is slow.
 
-With large costs the weights of a coordinate descent are held by the rows on the edge of the margin:
-none can change alone. The dual of the problem in `lasso`, in α = y β ≥ 0, is::
+With large costs, the rows on the margin prevent coordinate descent from changing single weights.
+The dual of the problem in `lasso`, in α = y β ≥ 0, is::
 
     minimise  Σ_i α_i² / (4 C_i) − Σ_i α_i,    −1 ≤ Xᵀ y α ≤ 1.
 
-With u, v ≥ 0 the multipliers of its two bounds, w = u − v, p and q what is left to them, and σ that
-of α ≥ 0, the optimum is where u p = v q = α σ = 0 and α / 2C + y X w = 1 + σ. As in
-`interior_point`, products are μ on the way; Newton's step, with all but dw eliminated, is
+With u, v ≥ 0 the multipliers of its two bounds, w = u − v, p and q their slacks, and σ the
+multiplier of α ≥ 0, the optimum is where u p = v q = α σ = 0 and α / 2C + y X w = 1 + σ. As in
+`interior_point`, the products are μ on the central path. With all but dw eliminated, Newton's step
+is
 
     (1 / (u/p + v/q) + Xᵀ diag(θ) X) dw = …,      1/θ = 1/(2C) + σ/α.
 """
@@ -26,14 +27,14 @@ from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.problem import SVMProblem
 from hedgerow._types import Floats
 
-# Steps at most, and those that may make nothing better; the part of the way to the nearest bound
-# that one goes; and the relative gap at which it ends.
+# Maximum number of steps, and of steps without improvement; the fraction of the distance to the
+# nearest bound that a step covers; and the relative gap at which to stop.
 MOST_STEPS, PATIENCE, WITHIN, ENOUGH = 200, 20, 0.98, 1e-12
 
 
 @dataclass(eq=False)
 class LassoPoint:
-    """Where the method is; `step` are changes of the same."""
+    """A point of the method, or a step: the change of each variable."""
 
     alpha: Floats
     sigma: Floats
@@ -52,11 +53,11 @@ class LassoPoint:
         return sum(sum_of(a * b) for a, b in self.pairs()) / n
 
     def moved(self, step: LassoPoint, part: float) -> LassoPoint:
-        """Return the point after a part of a step."""
+        """Return the point after a fraction of a step."""
         return LassoPoint(*(a + part * b for a, b in zip(self._all(), step._all(), strict=True)))
 
     def longest(self, step: LassoPoint) -> float:
-        """Return the part of a step, at most 1, that keeps everything positive."""
+        """Return the largest fraction of a step, at most 1, that keeps all variables positive."""
         shortest = min(float((b / a).min()) for a, b in zip(self._all(), step._all(), strict=True))
         return 1.0 if shortest >= -1.0 else -1.0 / shortest
 
@@ -65,7 +66,7 @@ class LassoPoint:
 
     @property
     def is_used(self) -> NDArray[np.bool_]:
-        """Mark the weights that are not 0: those whose multiplier outweighs what is left."""
+        """Mark the weights that are not 0: those whose multiplier exceeds the slack."""
         used: NDArray[np.bool_] = (self.u > self.p) | (self.v > self.q)
         return used
 
@@ -76,9 +77,9 @@ def interior_lasso(
     primal: Callable[[Floats], float],
     dual: Callable[[Floats], float],
 ) -> tuple[Floats, Floats]:
-    """Return the best weights on the way, those that are 0 there exactly so, and the best α.
+    """Return the best weights of all steps, with exact zeros, and the best α.
 
-    Near the end rounding makes steps worse again: `primal` and `dual` tell what is best.
+    Near the end rounding makes steps worse again: `primal` and `dual` determine the best.
     """
     point = _start(rows, problem)
     best_w, best_alpha = np.zeros(rows.width), point.alpha
@@ -98,19 +99,19 @@ def interior_lasso(
 
 
 def _start(rows: DesignMatrix, problem: SVMProblem) -> LassoPoint:
-    """Start at w = 0 and a multiple of its β that the dual allows by far."""
+    """Start at w = 0 and a multiple of its β well within the dual's bounds."""
     alpha = 2.0 * problem.C
     most = float(np.abs(rows.combine(problem.sign[0] * alpha)).max())
     alpha = alpha * min(0.5, 0.5 / most if most > 0.0 else np.inf)
     combined = rows.combine(problem.sign[0] * alpha)
-    # Weights that a column alone would need, by the square of its numbers.
+    # The size of a weight if its column were alone, from the squares of its numbers.
     squares = rows.normal_matrix(np.full(rows.n_rows, 1.0 / rows.n_rows)).diagonal()
     each = 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0))
     return LassoPoint(alpha, np.ones(len(alpha)), each, each, 1.0 - combined, 1.0 + combined)
 
 
 def _advance(rows: DesignMatrix, problem: SVMProblem, point: LassoPoint) -> LassoPoint | None:
-    """Take one predicted and corrected step; None where rounding allows no more."""
+    """Take one predictor–corrector step; None if rounding prevents it."""
     y, curvature = problem.sign[0], 0.5 / problem.C
     alpha, u, v, p, q = point.alpha, point.u, point.v, point.p, point.q
     combined = rows.combine(y * alpha)
@@ -123,7 +124,7 @@ def _advance(rows: DesignMatrix, problem: SVMProblem, point: LassoPoint) -> Lass
     _native.cholesky(matrix)
 
     def solve(alpha_sigma: Floats | float, u_p: Floats | float, v_q: Floats | float) -> LassoPoint:
-        """Find the step after which, to first order, the products have these values."""
+        """Return the step after which, to first order, the products have these values."""
         rhs = pull + alpha_sigma / alpha
         constant = (u_p / p - u - u / p * lack_p) - (v_q / q - v - v / q * lack_q)
         dw = rows.combine(y * theta * rhs) + constant / give

@@ -1,22 +1,22 @@
 """A primal–dual interior point method for hinge and ε-insensitive losses, for few features.
 
-Each side of a row has a dual variable 0 < α < C, room c = C − α, and multipliers s, t > 0 of the
-two bounds (the side holds α in one row each of what follows). The optimum is where::
+Each side of a row has a dual variable 0 < α < C, c = C − α, and multipliers s, t > 0 of the two
+bounds. The optimum is where::
 
     sign z − offset = s − t,      w = Xᵀ Σ_s sign α,      α s = 0,      c t = 0,
 
-and the method follows the path on which the products are μ instead, as μ goes to 0. Newton's step
-for these equations, with all but dw eliminated, has a matrix of the size of the features::
+and the method follows the path on which the products are μ instead, as μ decreases to 0. Newton's
+step for these equations, with all but dw eliminated, has a matrix of the size of the features::
 
     (1 + Xᵀ diag(Σ_s θ) X) dw = ρ + Xᵀ Σ_s sign θ rhs,      1/θ = s/α + t/c,
 
-where ρ = Xᵀ Σ_s sign α − w is what the second equation still lacks. Each iteration takes two such
-steps with one factorisation: Mehrotra's prediction, which says how far μ can fall, and a corrected
-one.
+where ρ = Xᵀ Σ_s sign α − w is the residual of the second equation. Each iteration takes two such
+steps with one factorisation: Mehrotra's predictor, which shows how far μ can decrease, and a
+corrector.
 
-Near the end it is plain which α will be 0, which C, and which lie between; the rows of the latter
-lie on the edge of the margin, which is a linear system for their α. Its solution, if it is within
-the bounds, is the optimum up to rounding.
+Near the end the α that are 0, C, or between can be identified; the rows of the latter lie on the
+margin, which is a linear system for their α. Its solution, if it is within the bounds, is the
+optimum up to rounding.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from hedgerow._svm.linear.problem import (
 )
 from hedgerow._types import Floats
 
-# Part of the way to the nearest bound that a step goes at most.
+# Maximum fraction of the distance to the nearest bound that a step covers.
 WITHIN = 0.98
-# The relative gap to which the squared losses are minimised for a start.
+# The relative gap to which the squared losses are minimised for the starting point.
 ROUGH = 1e-2
-# The relative gap from which on it may be plain which α are at their bounds.
+# The relative gap below which the α at their bounds may be identified.
 PLAIN = 1e-4
-# How often the rows' distances from their edges are solved for: what the first leaves is rounding.
+# Iterative refinements of the equations for the rows on the margin.
 REFINEMENTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class CentralPathPoint:
-    """Where the method is: arrays of (sides, n_rows), and w, z = X w and ρ."""
+    """A point of the method: arrays of (sides, n_rows), and w, z = X w and ρ."""
 
     alpha: Floats
     room: Floats
@@ -67,7 +67,7 @@ class CentralPathPoint:
         return mean_of(self.alpha * self.s + self.room * self.t) / 2.0
 
     def moved(self, step: NewtonStep, part: float) -> CentralPathPoint:
-        """Return the point after a part of a step, which takes off as much of ρ."""
+        """Return the point after a fraction of a step, which reduces ρ by the same fraction."""
         return CentralPathPoint(
             self.alpha + part * step.alpha,
             self.room - part * step.alpha,
@@ -90,7 +90,7 @@ class NewtonStep:
     z: Floats
 
     def longest(self, point: CentralPathPoint) -> float:
-        """Return the part of the step, at most 1, that keeps everything positive."""
+        """Return the largest fraction of the step, at most 1, that keeps all variables positive."""
         shortest = min(
             float((self.alpha / point.alpha).min()),
             float((-self.alpha / point.room).min()),
@@ -121,10 +121,9 @@ def interior_point(rows: DesignMatrix, problem: SVMProblem, stop: GapCriterion) 
 
 
 def _start(rows: DesignMatrix, problem: SVMProblem) -> CentralPathPoint:
-    """Start on the central path as far as the losses go, at the w that is best for their squares.
+    """Start at the w that minimises the squared losses; all equations hold except for ρ = 0.
 
-    Given w and μ, the products α s = c t = μ and s − t = sign z − offset have one solution. Only
-    ρ is not yet 0.
+    For given w and μ, the equations α s = c t = μ and s − t = sign z − offset have one solution.
     """
     squares = SVMProblem(problem.sign, problem.offset, problem.C, True, problem.epsilon)
     w = newton(rows, squares, GapCriterion(ROUGH, 10), by_cholesky).w
@@ -145,7 +144,7 @@ def _certified(
 ) -> LinearSolution:
     """Return the point's w with its gap to the point's α.
 
-    Products are taken anew: those that went along with the steps have gathered their rounding.
+    Products are recomputed, since updates accumulate rounding errors.
     """
     beta = (problem.sign * point.alpha).sum(axis=0)
     return certified(
@@ -156,9 +155,9 @@ def _certified(
 def _on_edges(
     rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint, stop: GapCriterion
 ) -> LinearSolution:
-    """Return the w at which rows between the bounds lie on their edges, with its gap.
+    """Return the w at which rows with α between the bounds lie on the margin, with its gap.
 
-    A bound is reached where its multiplier is greater than the α, or the room, as a part of C.
+    An α is at a bound if its multiplier exceeds the distance from the bound, relative to C.
     """
     is_zero = point.alpha / problem.C <= point.s
     is_full = ~is_zero & (point.room / problem.C <= point.t)
@@ -193,7 +192,7 @@ def _gram_matrix(rows: DesignMatrix) -> Floats:
 
 
 def _advance(rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint) -> CentralPathPoint:
-    """Take one predicted and corrected step."""
+    """Take one predictor–corrector step."""
     theta = 1.0 / (point.s / point.alpha + point.t / point.room)
     matrix = rows.normal_matrix(theta.sum(axis=0))
     matrix[np.diag_indices(rows.width)] += 1.0
@@ -201,7 +200,7 @@ def _advance(rows: DesignMatrix, problem: SVMProblem, point: CentralPathPoint) -
     outward = problem.offset - problem.sign * point.z
 
     def solve(alpha_s: Floats | float, room_t: Floats | float) -> NewtonStep:
-        """Find the step after which, to first order, the products have these values."""
+        """Return the step after which, to first order, the products have these values."""
         rhs = outward + alpha_s / point.alpha - room_t / point.room
         w = point.rho + rows.combine((problem.sign * theta * rhs).sum(axis=0))
         _native.cholesky_solve(matrix, w)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.interior_lasso import interior_lasso
+from hedgerow._svm.linear.newton import conjugate_gradients
 from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, square
 from hedgerow._types import Floats
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.gradients import conjugate_gradients
 from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, dot, square
 from hedgerow._types import Floats
 
@@ -30,6 +29,9 @@ PATIENCE = 8
 CG_STEPS = 300
 
 Direction = Callable[[DesignMatrix, Floats, Floats], Floats]
+# Relative residual at which to stop: steps are clipped at bounds or by other rows' slacks, so
+# higher accuracy does not pay off.
+REDUCTION = 1e-2
 
 
 def newton(
@@ -93,3 +95,25 @@ def _length(
             break
         part *= 0.5
     return part
+
+
+def conjugate_gradients(
+    curved: Callable[[Floats], Floats], gradient: Floats, n_steps: int
+) -> tuple[Floats, bool]:
+    """Solve H step = −gradient, where `curved(v)` is H v; also return whether it converged."""
+    step, residual = np.zeros_like(gradient), -gradient
+    towards, left = residual, square(residual)
+    enough = REDUCTION**2 * left
+    for _ in range(n_steps):
+        if left <= enough:
+            return step, True
+        along = curved(towards)
+        curvature = dot(towards, along)
+        if curvature <= 0.0:  # only by rounding: H is positive definite
+            return step, True
+        length = left / curvature
+        step = step + length * towards
+        residual = residual - length * along
+        before, left = left, square(residual)
+        towards = residual + (left / before) * towards
+    return step, left <= enough

@@ -1,4 +1,4 @@
-"""The parameters of the linear machines, declared once; see `hedgerow._params`."""
+"""The parameters of linear SVMs."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ _DUAL = Parameter(
     "dual",
     "auto",
     any_of(Options(("auto",)), FLAG),
-    "'auto' takes the solver that is fastest for the shape of X. True allows only those that work "
-    "on the dual: coordinate descent, or with the plain losses and few columns an interior point "
-    "method. False allows only those of the primal: Newton's method, or coordinate descent if "
-    "penalty='l1'.",
+    "'auto' uses the fastest solver for the shape of X. True allows only dual solvers: coordinate "
+    "descent or, for few columns and losses that are not squared, an interior-point method. False "
+    "allows only primal solvers: Newton's method, or coordinate descent if penalty='l1'.",
     Peers(sklearn="dual"),
 )
 _TOL = Parameter(
     "tol",
     1e-4,
     Number(0, open_low=True),
-    "How exactly to solve: the fit ends when the duality gap is at most tol / 100 of the "
-    "objective. That is about where scikit-learn ends at the same tol.",
+    "Tolerance: the fit ends when the duality gap is at most tol / 100 of the objective, which is "
+    "about as accurate as scikit-learn with the same tol.",
     Peers(sklearn="tol"),
 )
 _C = Parameter(
     "C",
     1.0,
     Number(0, LARGEST_C, open_low=True),
-    "Weight of the losses against the penalty; class and sample weights multiply it.",
+    "Weight of the loss relative to the penalty; smaller values regularise more. It is multiplied "
+    "by class and sample weights.",
     Peers(sklearn="C"),
 )
 _FIT_INTERCEPT = Parameter(
-    "fit_intercept", True, FLAG, "Whether there is an intercept.", Peers(sklearn="fit_intercept")
+    "fit_intercept", True, FLAG, "Whether to fit an intercept.", Peers(sklearn="fit_intercept")
 )
 _INTERCEPT_SCALING = Parameter(
     "intercept_scaling",
     1.0,
     Number(0, LARGEST_C, open_low=True),
-    "Value of the constant feature whose weight gives the intercept. That weight is penalised as "
-    "any other is, as in scikit-learn: the larger the value, the less it is.",
+    "Value of the constant feature whose weight gives the intercept. As in scikit-learn, this "
+    "weight is penalised like any other: the larger the value, the weaker the penalty.",
     Peers(sklearn="intercept_scaling"),
 )
 _MAX_ITER = Parameter(
     "max_iter",
     1000,
     COUNT,
-    "Iterations at most: epochs of coordinate descent, or steps of the other methods. If the "
-    "tolerance is not reached by then, there is a warning.",
+    "Maximum number of iterations: epochs of coordinate descent, or steps of other solvers. If the "
+    "tolerance is not reached, there is a warning.",
     Peers(sklearn="max_iter"),
 )
 
@@ -69,7 +69,7 @@ CLASSIFIER_PARAMETERS = (
         "penalty",
         "l2",
         Options(("l1", "l2")),
-        "½‖w‖², or the sum of absolute weights, which makes many of them 0.",
+        "The penalty: ½‖w‖² ('l2') or Σ|w| ('l1'), which makes many weights 0.",
         Peers(sklearn="penalty"),
         positional=True,
     ),
@@ -77,7 +77,7 @@ CLASSIFIER_PARAMETERS = (
         "loss",
         "squared_hinge",
         Options(("hinge", "squared_hinge")),
-        "max(0, 1 − y f(x)), or its square.",
+        "The loss: max(0, 1 − y f(x)), or its square.",
         Peers(sklearn="loss"),
         positional=True,
     ),
@@ -88,8 +88,8 @@ CLASSIFIER_PARAMETERS = (
         "multi_class",
         "ovr",
         Options(("ovr", "crammer_singer")),
-        "With more than two classes: a machine for each class against the rest, or Crammer and "
-        "Singer's machine of all classes at once, for which penalty, loss and dual say nothing.",
+        "With more than two classes: one-vs-rest, or Crammer and Singer's joint problem for all "
+        "classes, which ignores penalty, loss and dual.",
         Peers(sklearn="multi_class"),
     ),
     _FIT_INTERCEPT,
@@ -105,7 +105,7 @@ REGRESSOR_PARAMETERS = (
         "epsilon",
         0.0,
         NOT_NEGATIVE,
-        "Errors up to this size cost nothing.",
+        "Half-width of the tube: smaller errors have no loss.",
         Peers(sklearn="epsilon"),
     ),
     _TOL,
@@ -114,7 +114,7 @@ REGRESSOR_PARAMETERS = (
         "loss",
         "epsilon_insensitive",
         Options(("epsilon_insensitive", "squared_epsilon_insensitive")),
-        "``max(0, |y − f(x)| − ε)``, or its square.",
+        "The loss: ``max(0, |y − f(x)| − ε)``, or its square.",
         Peers(sklearn="loss"),
     ),
     _FIT_INTERCEPT,

@@ -1,21 +1,10 @@
-"""``n_estimators="auto"``: rounds, learning rate and the size of trees chosen from the data.
+"""``n_estimators="auto"``: a search for the number of rounds, learning rate and size of trees.
 
-A few kinds of trees are tried on a part of the rows and judged by the rest; the best of them is
-then fitted to all rows, slower, or several times with other draws of the columns.
+A few candidates are evaluated on a holdout. The best one is then fitted to all rows with a smaller
+learning rate, or several times with different seeds.
 """
 
-from hedgerow._boosting.fit.auto.choice import Choice, Tried
-from hedgerow._boosting.fit.auto.choosing import choose
-from hedgerow._boosting.fit.auto.members import Members, member_of, member_seeds, rounds_of_several
-from hedgerow._boosting.fit.auto.search import MOST_MEMBERS
+from hedgerow._boosting.fit.auto.choice import Choice, TrialResult
+from hedgerow._boosting.fit.auto.search import MAX_MODELS, choose_parameters
 
-__all__ = [
-    "MOST_MEMBERS",
-    "Choice",
-    "Members",
-    "Tried",
-    "choose",
-    "member_of",
-    "member_seeds",
-    "rounds_of_several",
-]
+__all__ = ["MAX_MODELS", "Choice", "TrialResult", "choose_parameters"]

@@ -1,4 +1,4 @@
-"""What was tried and chosen, as a fitted estimator reports it."""
+"""The result of the automatic search, as the attribute ``auto_`` of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.fit.auto.budget import LOOK, TRIAL_RATE
 from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 
-LINES = ("--", "-.", ":", (0, (6, 3)))  # of what was not chosen
+TRIAL_RATE = 0.15  # learning rate of trials: fast, but good enough to compare candidates
+ROUNDS_PER_EVALUATION = 5  # between two evaluations on the holdout
+
+_LINE_STYLES = ("--", "-.", ":", (0, (6, 3)))  # of candidates that were not chosen
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One kind of trees.
+class TrialResult:
+    """One candidate, evaluated on the holdout.
 
     Attributes
     ----------
     parameters : dict
-        What the kind is.
+        The parameters of the candidate.
     n_rounds : int
         Its best round.
     score : float
-        The metric on the rows held out, in that round.
+        The metric on the holdout in that round.
     curve : tuple of float
         The metric after every fifth round.
     """
@@ -39,24 +41,24 @@ class Tried:
 
 @dataclass(frozen=True, repr=False)
 class Choice(Result):
-    """What ``n_estimators="auto"`` chose.
+    """The parameters that ``n_estimators="auto"`` chose.
 
     Attributes
     ----------
     parameters : dict
-        The numbers in place of "auto", n_estimators among them.
+        The values in place of "auto", n_estimators included.
     n_members : int
-        Models of which the mean was taken; ``n_estimators`` are the rounds of all of them.
+        The number of models whose mean was taken; ``n_estimators`` counts the rounds of all.
     metric : str
-        What was measured on the rows held out.
+        The metric on the holdout.
     n_folds : int
-        How often a part of the rows was held out. 0: there were too few rows to try anything.
-    tried : tuple of Tried
-        All that was tried, in order.
+        The number of folds. 0: there were too few rows for a search.
+    tried : tuple of TrialResult
+        All trials, in order.
     best : int
-        Which of them has the best score.
+        The index of the trial with the best score.
     in_turn : int
-        Models whose rounds stand in turn: fewer than ``n_members`` in a slice such as
+        The number of models whose rounds alternate: less than ``n_members`` in a slice such as
         ``model[::2]``. 0: all of them.
     """
 
@@ -64,51 +66,51 @@ class Choice(Result):
     n_members: int = 1
     metric: str = ""
     n_folds: int = 0
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[TrialResult, ...] = ()
     best: int = 0
     in_turn: int = 0
 
     @property
     def n_in_turn(self) -> int:
-        """Models whose rounds stand in the ensemble, one round of each in turn."""
+        """The number of models whose rounds alternate in the ensemble."""
         return self.in_turn or self.n_members
 
     def of_every(self, step: int) -> Choice:
-        """Return the choice for a slice of every so many rounds."""
+        """Return the choice for a slice of the rounds with this step."""
         left = self.n_in_turn // gcd(self.n_in_turn, step)
         return replace(self, in_turn=0 if left == self.n_members else left)
 
     def _title(self) -> str:
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
         if not self.tried:
-            return f"Choice: {chosen}; there were too few rows to try anything"
-        if np.isnan([tried.score for tried in self.tried]).all():
-            return f"Choice: {chosen}; nothing tried had a {self.metric} that is a number"
+            return f"Choice: {chosen}; there were too few rows for a search"
+        if np.isnan([trial.score for trial in self.tried]).all():
+            return f"Choice: {chosen}; the {self.metric} of every trial was NaN"
         title = f"Choice: {chosen}"
         if self.n_members > 1:
             rounds = self.parameters["n_estimators"] // self.n_members
             title += f"; the mean of {self.n_members} models of {rounds} rounds"
-        is_hasty = "learning_rate" in self.parameters
-        return f"{title}\nTried with learning_rate={TRIAL_RATE}:" if is_hasty else title
+        is_rate_chosen = "learning_rate" in self.parameters
+        return f"{title}\nTrials with learning_rate={TRIAL_RATE}:" if is_rate_chosen else title
 
     def _columns(self) -> Columns:
         if not self.tried:
             return {}
-        kinds = [tried.parameters for tried in self.tried]
-        columns = {name: np.array([kind[name] for kind in kinds]) for name in kinds[0]}
-        columns["rounds"] = np.array([tried.n_rounds for tried in self.tried])
-        return columns | {self.metric: np.array([tried.score for tried in self.tried])}
+        candidates = [trial.parameters for trial in self.tried]
+        columns = {name: np.array([each[name] for each in candidates]) for name in candidates[0]}
+        columns["rounds"] = np.array([trial.n_rounds for trial in self.tried])
+        return columns | {self.metric: np.array([trial.score for trial in self.tried])}
 
     def _draw(self, ax: Any) -> None:
-        for number, tried in enumerate(self.tried):
+        for number, trial in enumerate(self.tried):
             is_best = number == self.best
             color = GREEN if is_best else GREY
-            rounds = LOOK * np.arange(1, len(tried.curve) + 1)
-            label = f"{tried.parameters['max_leaves']} leaves{', chosen' if is_best else ''}"
-            line = "-" if is_best else LINES[number % len(LINES)]
-            ax.plot(rounds, tried.curve, linestyle=line, color=color, label=label)
-            ax.plot(tried.n_rounds, tried.score, "o", color=BROWN if is_best else color, zorder=4)
-        ax.set(xlabel="round", ylabel=f"held-out {self.metric}", title="What was tried")
+            rounds = ROUNDS_PER_EVALUATION * np.arange(1, len(trial.curve) + 1)
+            label = f"{trial.parameters['max_leaves']} leaves{', chosen' if is_best else ''}"
+            line = "-" if is_best else _LINE_STYLES[number % len(_LINE_STYLES)]
+            ax.plot(rounds, trial.curve, linestyle=line, color=color, label=label)
+            ax.plot(trial.n_rounds, trial.score, "o", color=BROWN if is_best else color, zorder=4)
+        ax.set(xlabel="round", ylabel=f"{self.metric} on the holdout", title="Trials")
         if self.tried:
             ax.legend(frameon=False)
 

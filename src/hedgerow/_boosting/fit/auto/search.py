@@ -1,9 +1,9 @@
-"""Trying a few kinds of trees on a part of the rows, and what follows from it for all of them.
+"""The automatic search: trials of a few candidates on a holdout, and the final fit's parameters.
 
-Every kind is boosted at one learning rate until rows that were held out stop to gain. The kind that
-does best on them is fitted again to all rows. What it had learned by its best round, rounds times
-rate, is then spread over as many rounds as the budget has: a smaller rate first, because slow
-learning is the surest gain, and then several models, whose mean varies less than each of them.
+Every candidate is boosted with one learning rate until the holdout metric stops improving. The best
+candidate is then fitted to all rows. What it had learned by its best round, the product of rounds
+and rate, is spread over as many rounds as the budget has: first by a smaller rate, because slow
+learning is the surest gain, then by several models, whose mean has less variance than each.
 """
 
 from __future__ import annotations
@@ -11,219 +11,300 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.fit.auto.budget import (
-    FASTEST,
-    MANY_COLUMNS,
-    PATIENCE,
-    SLOWEST,
+from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS, Settings, is_auto, resolve_auto
+from hedgerow._boosting.fit.auto.choice import (
+    ROUNDS_PER_EVALUATION,
     TRIAL_RATE,
-    Budget,
-    slowness,
+    Choice,
+    TrialResult,
 )
-from hedgerow._boosting.fit.auto.choice import Choice, Tried
-from hedgerow._boosting.fit.auto.trial import Ground, Trial
-from hedgerow._boosting.fit.fit_data import Rows
-from hedgerow._boosting.fit.settings import PLAIN, Settings, is_auto, settled
-from hedgerow._boosting.fit.training_data import Examples
+from hedgerow._boosting.fit.auto.trial import TrialFold, run_trial
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.fit_data import FitData, Problem, usable_folds
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._progress import Progress, progress
 
-Numbers = Mapping[str, Any]
+Parameters = Mapping[str, Any]
 
 
-def _kind(*numbers: float) -> Numbers:
+def _candidate(*values: float) -> Parameters:
     names = "max_leaves", "min_samples_leaf", "reg_lambda", "subsample", "colsample_bytree"
-    return dict(zip(names, numbers, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
-# Kinds of trees: small ones suit smooth and additive targets, large ones deep interactions.
-KINDS_OF_FEW_ROWS = (_kind(4, 5, 1.0, 0.6, 1.0), _kind(12, 5, 1.0, 0.6, 1.0))
-KINDS = (_kind(31, 5, 5.0, 1.0, 0.7), _kind(63, 20, 5.0, 1.0, 0.7))
-FEW_ROWS = 10_000  # up to here there is time for small trees, too
-FEW_COLUMNS = 5  # of fewer, every tree has all
-MOST_MEMBERS = 4
-DRAWS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
+# Small trees suit smooth and additive targets, large ones deep interactions.
+SMALL_CANDIDATES = (_candidate(4, 5, 1.0, 0.6, 1.0), _candidate(12, 5, 1.0, 0.6, 1.0))
+CANDIDATES = (_candidate(31, 5, 5.0, 1.0, 0.7), _candidate(63, 20, 5.0, 1.0, 0.7))
+MAX_ROWS_FOR_SMALL = 10_000  # with more rows there is no time for small trees
+MIN_COLUMNS_TO_SAMPLE = 5  # with fewer, every tree has all columns
+MAX_MODELS = 4
+SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
+
+# The holdout is a fifth of the rows. Below this number of rows times outputs, there are five folds.
+N_FOLDS, MAX_ROWS_FOR_FOLDS = 5, 3000
+# The final fit has a quarter more rows than the trials, and can learn this much more from them.
+MORE_ROWS_FACTOR = 1.1
+
+BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+MAX_RATE, MIN_RATE = 0.1, 0.05  # learning rates of the final fit
+PATIENCE = 50  # rounds without improvement after which a trial stops, at a rate of 0.1
+MAX_SLOWDOWN = 10.0
+ROUND_ROWS = 8e6  # rounds times rows of a balanced budget
+USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
+# Columns per tree from which on rounds, and rounds times rows, are reduced.
+USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
+
+
+def choose_parameters(
+    problem: Problem, data: FitData, settings: Settings, checkpoint: Any
+) -> Choice:
+    """Choose the values of "auto", or take those of the interrupted fit in a checkpoint.
+
+    Candidates are evaluated on the validation set if early stopping has one, otherwise on a
+    holdout or folds of the training set.
+    """
+    if checkpoint is not None:
+        choice: Choice = checkpoint.model.auto_
+        return choice
+    if settings.params.early_stopping and data.eval_sets:
+        validation_set = [*data.eval_sets.values()][-1]
+        folds = [(data.train, validation_set)]
+        return Search(problem, data.metrics[0], settings, folds, more_rows=1.0).run()
+    folds = usable_folds(problem, settings, data.train, N_FOLDS)
+    if not folds:
+        return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
+    if data.train.table.n_rows * problem.loss.n_outputs >= MAX_ROWS_FOR_FOLDS:
+        folds = folds[:1]
+    return Search(problem, data.metrics[0], settings, folds, more_rows=MORE_ROWS_FACTOR).run()
 
 
 class Search:
-    """The kinds of trees to try for a fit, on one or more partings of its rows.
+    """A search on one or more folds.
 
-    `parts` are rows to train on and rows to judge by. `more_rows` is how much more there is to
-    learn from all rows of the fit.
+    `folds` are pairs of training set and holdout. `more_rows` is the factor by which more can be
+    learned from all rows of the fit.
     """
 
     def __init__(
         self,
-        rows: Rows,
+        problem: Problem,
+        metric: Metric | UserMetric,
         settings: Settings,
-        parts: Sequence[tuple[Examples, Examples]],
+        folds: Sequence[tuple[Dataset, Dataset]],
         more_rows: float,
     ) -> None:
-        self._asked = settings.asked
-        self._metric = rows.metrics[0]
-        self._grounds = [Ground.of(rows.problem, settings, *part) for part in parts]
-        self._more_rows = more_rows
-        # A user's function may not expect to be called from several threads.
+        self._estimator, self._metric, self._more_rows = settings.estimator, metric, more_rows
+        self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
         self._n_threads = settings.n_threads
-        is_ours = rows.problem.is_native and not isinstance(self._metric, UserMetric)
-        self._n_workers = settings.n_threads if is_ours else 1
-        n_rows = parts[0][0].table.n_rows + parts[0][1].table.n_rows
-        n_columns = self._grounds[0].prepared.train.table.n_features
-        self._kinds = _kinds(self._asked, n_rows, n_columns)
-        looked_at = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
-        n_outputs = rows.problem.loss.n_outputs
-        self._budget = Budget.of(n_rows, n_outputs, self._asked.budget, looked_at)
+        # A user's function may not expect calls from several threads.
+        is_native = problem.is_native and not isinstance(metric, UserMetric)
+        self._n_workers = settings.n_threads if is_native else 1
+        n_rows = sum(dataset.table.n_rows for dataset in folds[0])
+        n_columns = self._folds[0].training_set.train.table.n_features
+        self._candidates = _candidates(self._estimator, n_rows, n_columns)
+        per_tree = n_columns * max(each["colsample_bytree"] for each in self._candidates)
+        n_outputs = problem.loss.n_outputs
+        self._budget = Budget.of(n_rows, n_outputs, self._estimator.budget, per_tree)
 
     def run(self) -> Choice:
-        """Try every kind; return what the best of them asks for."""
-        tried = self._try_all()
-        scores = np.array([each.score for each in tried])
-        metric, n_folds = self._metric.name, len(self._grounds)
+        """Run a trial of every candidate; return the parameters for the final fit."""
+        results = self._run_trials()
+        scores = np.array([result.score for result in results])
+        metric, n_folds = self._metric.name, len(self._folds)
         if np.isnan(scores).all():
-            return Choice(_parameters(self._asked, PLAIN), 1, metric, n_folds, tried)
+            defaults = _replacing_auto(self._estimator, AUTO_DEFAULTS)
+            return Choice(defaults, 1, metric, n_folds, results)
         best = int(np.nanargmax(scores if self._metric.higher_is_better else -scores))
-        parameters, n_members = self._plan(tried[best].parameters, tried[best].n_rounds)
-        return Choice(parameters, n_members, metric, n_folds, tried, best)
+        parameters, n_models = self._plan(results[best].parameters, results[best].n_rounds)
+        return Choice(parameters, n_models, metric, n_folds, results, best)
 
-    def _try_all(self) -> tuple[Tried, ...]:
-        rounds = [self._trial_rounds(kind) for kind in self._kinds]
-        n_workers = min(self._n_workers, len(self._kinds))
+    def _run_trials(self) -> tuple[TrialResult, ...]:
+        rounds = [self._trial_rounds(candidate) for candidate in self._candidates]
+        n_workers = min(self._n_workers, len(self._candidates))
         n_threads = max(1, self._n_threads // n_workers)
-        patience = int(PATIENCE * slowness(self._rate))
-        # Trials are told to end before the pool waits for them.
+        patience = int(PATIENCE * slowdown(self._rate))
+        # Trials are stopped before the pool waits for them.
         with (
             ThreadPoolExecutor(n_workers) as pool,
-            _watched(self._asked.verbose, rounds, self._metric) as watch,
+            _trials_progress(self._estimator.verbose, rounds, self._metric) as trials,
         ):
 
-            def try_one(number: int) -> Tried:
-                kind = self._kinds[number]
-                numbers = {**kind, "learning_rate": self._rate}
-                trial = Trial(self._grounds, numbers, self._metric, n_threads)
-                goes_on = partial(watch.goes_on, number)
-                best, curve = trial.run(rounds[number], patience, goes_on)
-                watch.end(number, best.score)
-                return Tried(kind, best.round, best.score, curve)
+            def run_one(number: int) -> TrialResult:
+                candidate = self._candidates[number]
+                parameters = {**candidate, "learning_rate": self._rate}
+                boosters = [fold.start(parameters, n_threads) for fold in self._folds]
+                report = partial(trials.report, number)
+                best, curve = run_trial(boosters, self._metric, rounds[number], patience, report)
+                trials.report(number, rounds[number], best.score)  # even if it stopped early
+                return TrialResult(candidate, best.round, best.score, curve)
 
             run = map if n_workers == 1 else pool.map
-            return tuple(run(try_one, range(len(self._kinds))))
+            return tuple(run(run_one, range(len(self._candidates))))
 
     @property
     def _rate(self) -> float:
         """The learning rate of trials."""
-        given = self._asked.learning_rate
-        return TRIAL_RATE if is_auto(given) else float(given)
+        rate = self._estimator.learning_rate
+        return TRIAL_RATE if is_auto(rate) else float(rate)
 
-    def _trial_rounds(self, kind: Numbers) -> int:
-        return self._budget.trial_rounds(kind["max_leaves"], self._rate)
+    def _trial_rounds(self, candidate: Parameters) -> int:
+        return self._budget.trial_rounds(candidate["max_leaves"], self._rate)
 
-    def _plan(self, kind: Numbers, n_rounds: int) -> tuple[Numbers, int]:
-        """Return the parameters of the last fit and its number of models."""
-        most = self._budget.rounds_of(kind["max_leaves"])
+    def _plan(self, candidate: Parameters, n_rounds: int) -> tuple[Parameters, int]:
+        """Return the parameters of the final fit and its number of models."""
+        max_rounds = self._budget.rounds_of(candidate["max_leaves"])
         learned = self._rate * n_rounds * self._more_rows
-        if n_rounds >= self._trial_rounds(kind):  # and it might have gone on learning
-            rate = FASTEST if is_auto(self._asked.learning_rate) else self._rate
-            rounds = max(most, n_rounds)
+        if n_rounds >= self._trial_rounds(candidate):  # it might have improved further
+            rate = MAX_RATE if is_auto(self._estimator.learning_rate) else self._rate
+            rounds = max(max_rounds, n_rounds)
         else:
             rate = self._rate
-            if is_auto(self._asked.learning_rate):
-                rate = min(max(learned / most, SLOWEST), FASTEST)
+            if is_auto(self._estimator.learning_rate):
+                rate = min(max(learned / max_rounds, MIN_RATE), MAX_RATE)
             rounds = max(1, round(learned / rate))
-        n_members = self._members(kind, self._budget.members(kind["max_leaves"], rounds))
-        chosen = {"n_estimators": n_members * rounds, "learning_rate": rate, **kind}
-        return _parameters(self._asked, chosen), n_members
+        affordable = self._budget.models(candidate["max_leaves"], rounds)
+        n_models = self._n_models(candidate, affordable)
+        chosen = {"n_estimators": n_models * rounds, "learning_rate": rate, **candidate}
+        return _replacing_auto(self._estimator, chosen), n_models
 
-    def _members(self, kind: Numbers, affordable: int) -> int:
-        """Return a power of 2; one model if there is no chance in which others could differ."""
-        asked = settled(self._asked, kind)
-        differ = any(getattr(asked, draw) < 1.0 for draw in DRAWS)
-        if not differ or asked.boosting == "dart" or affordable < 2:
+    def _n_models(self, candidate: Parameters, affordable: int) -> int:
+        """Return the number of bagged models (a power of 2), or 1 if nothing is random."""
+        params = resolve_auto(self._estimator, candidate)
+        is_random = any(getattr(params, name) < 1.0 for name in SAMPLING_PARAMETERS)
+        if not is_random or params.boosting == "dart" or affordable < 2:
             return 1
-        return min(1 << (affordable.bit_length() - 1), MOST_MEMBERS)
+        return min(1 << (affordable.bit_length() - 1), MAX_MODELS)
 
 
-def no_choice(asked: Any) -> Choice:
-    """Return the plain parameters, where nothing could be tried."""
-    return Choice(_parameters(asked, PLAIN))
+def _candidates(estimator: Any, n_rows: int, n_columns: int) -> list[Parameters]:
+    """Return the different candidates that remain with the user's own parameters."""
+    candidates: list[Parameters] = []
+    all_sizes = (*SMALL_CANDIDATES, *CANDIDATES)
+    for each in all_sizes if n_rows < MAX_ROWS_FOR_SMALL else CANDIDATES:
+        fraction = min(each["colsample_bytree"], MANY_COLUMNS / n_columns)
+        fraction = 1.0 if n_columns < MIN_COLUMNS_TO_SAMPLE else fraction
+        params = resolve_auto(estimator, {**each, "colsample_bytree": fraction})
+        candidate = {name: getattr(params, name) for name in each}
+        if candidate not in candidates:
+            candidates.append(candidate)
+    return candidates if estimator.max_depth is None else _limit_depth(candidates, estimator)
 
 
-def _kinds(asked: Any, n_rows: int, n_columns: int) -> list[Numbers]:
-    """Return the different kinds of trees that the user's own parameters leave to try."""
-    kinds: list[Numbers] = []
-    for kind in (*KINDS_OF_FEW_ROWS, *KINDS) if n_rows < FEW_ROWS else KINDS:
-        part = min(kind["colsample_bytree"], MANY_COLUMNS / n_columns)
-        kind = {**kind, "colsample_bytree": 1.0 if n_columns < FEW_COLUMNS else part}
-        own = {name: _asked_or(asked, name, value) for name, value in kind.items()}
-        if own not in kinds:
-            kinds.append(own)
-    return kinds if asked.max_depth is None else _cut(kinds, asked)
+def _limit_depth(candidates: Sequence[Parameters], estimator: Any) -> list[Parameters]:
+    """Return candidates with at most as many leaves as the depth allows.
 
-
-def _cut(kinds: Sequence[Numbers], asked: Any) -> list[Numbers]:
-    """Return kinds that have no more leaves than the depth allows.
-
-    Of those that it cuts to the same number the first stands for all that differ from it in the
-    least rows of a leaf alone: that of the larger trees was meant to keep them from being larger.
+    Among candidates that are limited to the same number of leaves and differ in min_samples_leaf
+    only, the first is kept: the larger minimum was meant to limit larger trees.
     """
-    most = 2 ** min(asked.max_depth, 31)
-    found: dict[tuple[Any, ...], Numbers] = {}
-    for kind in kinds:
-        is_cut = is_auto(asked.max_leaves) and kind["max_leaves"] > most
-        own = {**kind, "max_leaves": most} if is_cut else kind
-        told_by = [v for name, v in own.items() if not (is_cut and name == "min_samples_leaf")]
-        found.setdefault(tuple(told_by), own)
-    return list(found.values())
+    most = 2 ** min(estimator.max_depth, 31)
+    kept: dict[tuple[Any, ...], Parameters] = {}
+    for candidate in candidates:
+        is_limited = is_auto(estimator.max_leaves) and candidate["max_leaves"] > most
+        limited = {**candidate, "max_leaves": most} if is_limited else candidate
+        key = [v for name, v in limited.items() if not (is_limited and name == "min_samples_leaf")]
+        kept.setdefault(tuple(key), limited)
+    return list(kept.values())
 
 
-def _asked_or(asked: Any, name: str, value: Any) -> Any:
-    given = getattr(asked, name)
-    return value if is_auto(given) else given
+def _replacing_auto(estimator: Any, chosen: Parameters) -> Parameters:
+    """Return the chosen values of parameters that are "auto"."""
+    return {name: value for name, value in chosen.items() if is_auto(getattr(estimator, name))}
 
 
-def _parameters(asked: Any, chosen: Numbers) -> Numbers:
-    """Return the numbers that stand for "auto"."""
-    return {name: value for name, value in chosen.items() if is_auto(getattr(asked, name))}
+@dataclass(frozen=True)
+class Budget:
+    """The work that the final fit may take, in rounds and rows and never in seconds.
+
+    Work is rounds times rows, and more if trees have many columns. So the model is the same on
+    every machine.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds of trees with 31 leaves.
+    round_rows : float
+        Rounds times rows with up to 100 columns: small tables have time for several models.
+    n_rows : float
+        Rows of the table times outputs, and more if there are many columns.
+    """
+
+    n_rounds: int
+    round_rows: float
+    n_rows: float
+
+    @classmethod
+    def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
+        """Return the work for the parameter `budget`, given the columns that a tree uses."""
+        factor = BUDGET_FACTORS[budget] if isinstance(budget, str) else float(budget)
+        slow = max(n_columns / MANY_COLUMNS, 1.0)
+        n_rounds = int(factor * min(max(n_rows / 40, 350), 1000) / slow)
+        wide = max(n_columns / USUAL_COLUMNS, 1.0)
+        least = 2 * ROUNDS_PER_EVALUATION
+        return cls(max(least, n_rounds), factor * ROUND_ROWS, n_rows * n_outputs * wide)
+
+    def rounds_of(self, max_leaves: int | None) -> int:
+        """Return the number of rounds of trees with this many leaves."""
+        return max(1, int(self.n_rounds / _cost(max_leaves)))
+
+    def models(self, max_leaves: int | None, n_rounds: int) -> int:
+        """Return the number of models with this many rounds."""
+        by_rounds = self.rounds_of(max_leaves) / n_rounds
+        by_rows = self.round_rows / (n_rounds * self.n_rows * _cost(max_leaves))
+        return max(1, int(max(by_rounds, by_rows)))
+
+    def trial_rounds(self, max_leaves: int | None, rate: float) -> int:
+        """Return the rounds of a trial: half of the budget, up to an evaluation."""
+        rounds = self.rounds_of(max_leaves) / 2 * slowdown(rate)
+        return max(1, int(rounds) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+
+
+def slowdown(rate: float) -> float:
+    """Return how many rounds with a learning rate are equivalent to one with 0.1."""
+    return min(max(MAX_RATE / rate, 0.5), MAX_SLOWDOWN)
+
+
+def _cost(max_leaves: int | None) -> float:
+    """Return the cost of a round relative to trees with 31 leaves."""
+    return max(sqrt((max_leaves or UNLIMITED_LEAVES) / USUAL_LEAVES), 0.5)
 
 
 @contextmanager
-def _watched(verbose: int, rounds: Sequence[int], metric: Metric | UserMetric) -> Iterator[_Watch]:
-    """Show the rounds of all trials; end them if the main thread is ended."""
-    with progress(verbose, sum(rounds), unit="trial round", title="choosing") as shown:
-        watch = _Watch(rounds, metric, shown)
+def _trials_progress(
+    verbose: int, rounds: Sequence[int], metric: Metric | UserMetric
+) -> Iterator[_TrialsProgress]:
+    """Show the progress of all trials; stop them if the main thread is interrupted."""
+    with progress(verbose, sum(rounds), unit="trial round", title="choosing") as progress_bar:
+        trials = _TrialsProgress(rounds, metric, progress_bar)
         try:
-            yield watch
+            yield trials
         finally:
-            watch.is_over.set()
+            trials.is_over.set()
 
 
-class _Watch:
-    """How far each trial is; they tell it from their threads."""
+class _TrialsProgress:
+    """The progress of each trial, which trials report from their threads."""
 
     def __init__(
-        self, rounds: Sequence[int], metric: Metric | UserMetric, shown: Progress | None
+        self, rounds: Sequence[int], metric: Metric | UserMetric, progress_bar: Progress | None
     ) -> None:
         self.is_over = Event()
-        self._rounds = rounds
-        self._metric = metric
-        self._shown = shown
+        self._n_trials, self._metric, self._progress_bar = len(rounds), metric, progress_bar
         self._done = [0] * len(rounds)
         self._lock = Lock()
 
-    def goes_on(self, number: int, done: int, best: float) -> bool:
-        """Take note of rounds that a trial has done and of its best score; whether to go on."""
-        if self._shown is not None:
+    def report(self, number: int, done: int, best: float) -> bool:
+        """Show the finished rounds of a trial and its best score. Return False to stop it."""
+        if self._progress_bar is not None:
             with self._lock:
                 self._done[number] = done
-                trial = f"trial {number + 1}/{len(self._rounds)}"
-                self._shown.show(sum(self._done), {trial: {self._metric.name: best}})
+                trial = f"trial {number + 1}/{self._n_trials}"
+                self._progress_bar.show(sum(self._done), {trial: {self._metric.name: best}})
         return not self.is_over.is_set()
-
-    def end(self, number: int, best: float) -> None:
-        """Count all rounds of a trial, even if it was given up."""
-        self.goes_on(number, self._rounds[number], best)

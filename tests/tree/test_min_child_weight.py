@@ -1,8 +1,8 @@
-"""A child of exactly the least weight is heavy enough, in every engine.
+"""A child of exactly the minimum weight is heavy enough, in every engine.
 
 `min_child_weight=k` asks for Σh ≥ k, and a sum that is k on paper must not be refused because its
-terms were rounded (native/shared/least_weight.hpp). The best cut is found by brute force in float64
-that shares nothing with the library.
+terms were rounded (native/shared/min_child_weight.hpp). The best split is found by brute force in
+float64 that shares nothing with the library.
 """
 
 import itertools

@@ -1,7 +1,7 @@
-"""Linear machines beside scikit-learn's, which are LIBLINEAR's: times, and the objectives reached.
+"""Linear SVMs, compared with those of scikit-learn (LIBLINEAR): times and final objectives.
 
-Both get the same parameters, all of them at their defaults but for the loss. A machine that stops
-early is fast for nothing: so the objective on the training rows is the score.
+Both get the default parameters except for the loss. The score is the objective on the training
+rows, which shows whether a solver stopped too early.
 """
 
 import warnings
@@ -57,7 +57,7 @@ def text_rows(n_rows: int, n_words: int = 10_000, words_each: int = 75) -> Table
 
 
 @dataclass(frozen=True)
-class MachineCase:
+class LinearCase:
     """A table and a loss."""
 
     make: Callable[[int], Table]
@@ -85,12 +85,12 @@ class MachineCase:
             Bar("score", "times", 1.0 + 1e-6, (SCIKIT_LEARN,)),
         )
 
-    def made_quick(self) -> "MachineCase":
+    def made_quick(self) -> "LinearCase":
         return replace(self, rows=2_000, turns=1, quick=True)
 
 
-MACHINE_CASES = tuple(
-    MachineCase(make, rows, loss, about)
+LINEAR_CASES = tuple(
+    LinearCase(make, rows, loss, about)
     for make, rows, about in (
         (dense_rows, 200_000, "200,000 × 50, dense"),
         (text_rows, 100_000, "100,000 × 10,000, sparse, about 74 numbers a row"),
@@ -108,10 +108,10 @@ def objective(model: Any, X: Any, y: Any) -> float:
     return penalty + model.C * float(losses.sum())
 
 
-class MachineBench:
+class LinearBench:
     """One library on one table; lives in a worker."""
 
-    def __init__(self, case: MachineCase, library: str) -> None:
+    def __init__(self, case: LinearCase, library: str) -> None:
         self._X, self._y = case.make(case.rows)
         kind = import_module(HOMES[library]).LinearSVC
         self._model = kind(loss=case.loss, random_state=0)
@@ -131,7 +131,7 @@ class MachineBench:
             self._model.fit(self._X[:rows], self._y[:rows])
 
 
-class MachineEntrant(Entrant):
+class LinearEntrant(Entrant):
     """A library on a table: a fit is a turn."""
 
     def turn(self, number: int) -> None:  # noqa: ARG002  every turn is the same
@@ -142,10 +142,10 @@ class MachineEntrant(Entrant):
         self.result.score = self.worker.call("objective")
 
 
-def run_machine(case: MachineCase, libraries: Sequence[str], say: Say) -> list[Result]:
+def run_linear(case: LinearCase, libraries: Sequence[str], say: Say) -> list[Result]:
     """Time the libraries in turns."""
 
     def worker(library: str) -> Worker:
-        return Worker(MachineBench, case, library)
+        return Worker(LinearBench, case, library)
 
-    return take_turns(case.name, case.turns, libraries, worker, MachineEntrant, say)
+    return take_turns(case.name, case.turns, libraries, worker, LinearEntrant, say)

@@ -1,8 +1,8 @@
-"""Any table of numbers → the float matrix of a support vector machine."""
+"""The base class of SVMs, and the reading of tables into float matrices."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy.sparse
@@ -10,10 +10,43 @@ import scipy.sparse
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema, read_table
 from hedgerow._data.names import Names, column_label
 from hedgerow._data.sparse import sound
+from hedgerow._estimator import Estimator
+from hedgerow._params import check_parameters
 from hedgerow.exceptions import DataError
 
 # With numbers up to this size, and C up to 1e30, squared gradients do not overflow.
 LARGEST = 1e50
+
+
+class SVM(Estimator):
+    """Base class of kernel and linear SVMs."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator is left unchanged.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
+            sparse matrix. Columns should have similar scales: they are penalised alike, and the
+            solution is faster. With ``kernel="precomputed"``, the kernel matrix, (n_rows, n_rows).
+        y : array of shape (n_rows,)
+            The classes or numbers.
+        sample_weight : array of shape (n_rows,), optional
+            Sample weights, nonnegative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit the model with checked parameters."""
+        raise NotImplementedError
 
 
 def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:

@@ -1,4 +1,4 @@
-"""SHAP values as the displays take them: one output, the features' own values beside."""
+"""SHAP values prepared for displays: one output, with the values of the features."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TOP = Parameter("top", 12, COUNT, "")
 class FeatureValues:
     """A column of the explained rows.
 
-    `numbers` has NaN where a value is missing, and is None if the values are categories; then
-    `codes` are places among `categories`, −1 where a value is missing.
+    `numbers` has NaN for missing values, and is None for a categorical column; then `codes` are
+    indices into `categories`, −1 for missing values.
     """
 
     numbers: Floats | None
@@ -45,8 +45,8 @@ class FeatureValues:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadShap:
-    """SHAP values of one output: (n_rows, n_features), base values (n_rows,), and the rest."""
+class ShapData:
+    """SHAP values (n_rows, n_features) and base values (n_rows,) of one output."""
 
     values: Floats
     base: Floats
@@ -56,29 +56,29 @@ class ReadShap:
 
     @property
     def importance(self) -> Floats:
-        """The mean size of each feature's values."""
+        """The mean absolute SHAP value of each feature."""
         return np.abs(self.values).mean(axis=0)
 
     def order(self) -> NDArray[np.intp]:
-        """Features by falling importance, the first of equals first."""
+        """Features by decreasing importance, in a stable order."""
         return np.argsort(-self.importance, kind="stable")
 
-    def feature(self, wanted: Any, argument: str) -> int:
-        """Find a feature by name or, where names are no numbers, by place."""
+    def feature(self, name: Any, argument: str) -> int:
+        """Return the index of a feature by name or, if no name is an integer, by index."""
         if self.names.names is not None:
-            return self.names.find(wanted, argument)
-        is_place = isinstance(wanted, int | np.integer) and not isinstance(wanted, bool)
-        if is_place and 0 <= wanted < len(self.names):
-            return int(wanted)
-        if isinstance(wanted, str) and wanted in self.names:
-            return list(self.names).index(wanted)
+            return self.names.find(name, argument)
+        is_index = isinstance(name, int | np.integer) and not isinstance(name, bool)
+        if is_index and 0 <= name < len(self.names):
+            return int(name)
+        if isinstance(name, str) and name in self.names:
+            return list(self.names).index(name)
         raise ParameterError(
-            f"{argument}={wanted!r} is not allowed; it must be a feature's name, or a number from "
-            f"0 to {len(self.names) - 1}."
+            f"{argument}={name!r} is not allowed; it must be the name of a feature, or a number "
+            f"from 0 to {len(self.names) - 1}."
         )
 
     def label(self) -> str:
-        """Say what the values are, in which unit."""
+        """Return the axis label, with the unit."""
         return f"SHAP value ({self.measured_in})" if self.unit else "SHAP value"
 
     @property
@@ -87,8 +87,8 @@ class ReadShap:
         return f"in units of {self.unit}" if self.unit.startswith("the ") else self.unit
 
 
-def read_shap(shap: Any, output: Any = None) -> ReadShap:
-    """Read SHAP values, and take one output.
+def prepare_shap(shap: Any, output: Any = None) -> ShapData:
+    """Check SHAP values, and select one output.
 
     `shap` has `values` (n_rows, n_features) or (n_rows, n_features, n_outputs), `base_values` (a
     number, or one for each output, or one for each row), `data`, `feature_names`, `output_names`
@@ -97,8 +97,8 @@ def read_shap(shap: Any, output: Any = None) -> ReadShap:
     values = getattr(shap, "values", None)
     if values is None or not hasattr(shap, "base_values") or callable(values):
         raise ParameterError(
-            f"shap is a {type(shap).__name__}, but must be what hedgerow.explain.shap_values "
-            "returns."
+            f"shap is a {type(shap).__name__}, but must be a result of "
+            "hedgerow.explain.shap_values."
         )
     values = np.asarray(values, np.float64)
     if values.ndim not in (2, 3) or not values.size:
@@ -113,7 +113,7 @@ def read_shap(shap: Any, output: Any = None) -> ReadShap:
     names = getattr(shap, "feature_names", None)
     if names is None:
         names = numbered_names(values.shape[1])
-    return ReadShap(
+    return ShapData(
         values=values,
         base=np.broadcast_to(base, (len(values),)).astype(np.float64),
         columns=_columns(getattr(shap, "data", None), values.shape),
@@ -123,20 +123,20 @@ def read_shap(shap: Any, output: Any = None) -> ReadShap:
 
 
 def _unit(shap: Any, place: int, n_outputs: int) -> str:
-    """Return what values are measured in, and of which output, as far as that is known."""
+    """Return the unit of the values, with the output if it is known."""
     unit, names = str(getattr(shap, "unit", None) or ""), getattr(shap, "output_names", None)
     return unit if names is None else unit_of(unit, names[place], n_outputs)
 
 
 def check_top(top: Any) -> None:
-    """Raise unless this is a number of features."""
+    """Raise unless this is a positive number of features."""
     _TOP.check(top)
 
 
 def output_place(of: Any, n_outputs: int, output: Any) -> int:
-    """Find an output by its number or by its name, which may be a class."""
-    known = getattr(of, "output_names", None)
-    names = [] if known is None else [str(name) for name in known]
+    """Return the index of an output by its number or name, which may be a class."""
+    output_names = getattr(of, "output_names", None)
+    names = [] if output_names is None else [str(name) for name in output_names]
     if output is None and n_outputs == 1:
         return 0
     if isinstance(output, int | np.integer) and not isinstance(output, bool):
@@ -149,28 +149,64 @@ def output_place(of: Any, n_outputs: int, output: Any) -> int:
 
 
 def _columns(data: Any, shape: tuple[int, ...]) -> list[FeatureValues]:
-    """Read the table of the rows that are explained; without one, no value is known."""
+    """Read the table of the explained rows; without one, all values are missing."""
     if data is None:
         return [FeatureValues(np.full(shape[0], np.nan)) for _ in range(shape[1])]
     schema, table = learn_schema(data, warns=False)
     if (table.n_rows, schema.n_features) != shape[:2]:
         raise DataError(
-            f"shap: data have the shape {(table.n_rows, schema.n_features)}, but values {shape}."
+            f"shap: data has the shape {(table.n_rows, schema.n_features)}, but values {shape}."
         )
-    read = []
+    columns = []
     for j in range(schema.n_features):
         column = table.column(j)
         if isinstance(column, CategoricalColumn):
             texts = [str(value) for value in schema.categories[j].values]
-            read.append(FeatureValues(None, np.asarray(column.codes, np.int64), texts))
+            columns.append(FeatureValues(None, np.asarray(column.codes, np.int64), texts))
         else:
             numbers = np.array(column.values, np.float64)
             if column.missing is not None:
                 numbers[column.missing] = np.nan
-            read.append(FeatureValues(numbers))
-    return read
+            columns.append(FeatureValues(numbers))
+    return columns
 
 
 def explain(model: Any, X: Any) -> Any:
-    """Ask for the SHAP values of rows."""
+    """Return the SHAP values of rows; imported here because `explain` is a higher layer."""
     return import_module("hedgerow.explain").shap_values(model, X)
+
+
+def swarm(
+    values: Floats, level: Floats, width: float, most: int
+) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Return the rows of a beeswarm plot, their positions along the line, and their offsets.
+
+    Values in one bin of a dot's width form a pile that is centred on the line. In a pile, dots are
+    sorted by `level`, with NaN at the bottom. If a pile has more than `most` dots, piles of n dots
+    are reduced to most · √(n / largest), so that higher ones stay higher; dots are omitted evenly.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows,)
+        Positions along the line.
+    level : array of shape (n_rows,)
+        Sort key within a pile; NaN where unknown.
+    width : float
+        Diameter of a dot, in the unit of the values.
+    most : int
+        Maximum number of dots in a pile.
+    """
+    bins = np.floor(values / width + 0.5).astype(np.int64)
+    order = np.lexsort((np.nan_to_num(level, nan=-1.0), bins))
+    _, starts, sizes = np.unique(bins[order], return_index=True, return_counts=True)
+    heights = sizes
+    if sizes.max() > most:
+        cut = np.ceil(most * np.sqrt(sizes / sizes.max())).astype(np.int64)
+        heights = np.minimum(sizes, np.minimum(cut, most))
+    rows, offsets = [], []
+    for start, size, height in zip(starts, sizes, heights, strict=True):
+        selected = ((np.arange(height) + 0.5) * size / height).astype(np.intp)
+        rows.append(order[start + selected])
+        offsets.append(np.arange(height) - (height - 1) / 2.0)
+    dots = np.concatenate(rows)
+    return dots, bins[dots] * width, np.concatenate(offsets)

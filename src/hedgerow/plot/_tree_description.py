@@ -1,4 +1,4 @@
-"""One tree of any model that has trees: its nodes, what its tests say and what its leaves mean."""
+"""One tree of any tree model: its nodes, the text of its splits and the meaning of its leaves."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import number, short, signed
 
-# The most characters of categories that a test lists.
+# Maximum number of characters of the categories in a split.
 LISTED = 22
-# What is added to, in words, by the link of a boosted model.
+# What leaves add to, by the link of a boosted model.
 _ADDED_TO = {
     "identity": "the prediction",
     "log": "the logarithm of the prediction",
@@ -43,27 +43,27 @@ _ADDED_TO = {
 
 
 @dataclass(frozen=True, eq=False)
-class ReadTree:
-    """A tree, and how to speak of it.
+class TreeDescription:
+    """A tree, and how to describe it.
 
     Attributes
     ----------
     tree : Tree
         Its nodes.
     title : str
-        Which tree it is.
+        Title of the tree.
     meaning : str
-        What the value of a leaf is.
+        Meaning of the value of a leaf.
     wording : Wording
         Names of columns and categories.
     value_text : function of a node's values
-        What is written at a leaf.
+        The text of a leaf.
     shares : function of a node's values
-        Parts of the classes that the values are; None if they are no such parts.
+        Class shares; None if the values are not class shares.
     leaves : function of a table
         The leaf of each row.
     adds : bool
-        Whether values are steps that are added up over trees.
+        Whether values are added up over trees.
     """
 
     tree: Tree
@@ -76,11 +76,11 @@ class ReadTree:
     adds: bool = False
 
     def test(self, node: int) -> str:
-        """Return what is true of the rows that go left."""
-        tree, words = self.tree, self.wording
-        name = short(words.names[int(tree.feature[node])])
+        """Return the condition that is true for the rows that go left."""
+        tree, wording = self.tree, self.wording
+        name = short(wording.names[int(tree.feature[node])])
         if tree.category_set[node] >= 0:
-            text = f"{name} is {_listed(words.categories(tree, node)[0])}"
+            text = f"{name} is {_listed(wording.categories(tree, node)[0])}"
         elif tree.threshold[node] == np.finfo(np.float64).max:
             return f"{name} is not missing"
         else:
@@ -88,8 +88,8 @@ class ReadTree:
         return text + (" or missing" if tree.missing_left[node] else "")
 
 
-def read_tree(model: Any, index: int) -> ReadTree:
-    """Find a tree of a fitted model."""
+def describe_tree(model: Any, index: int) -> TreeDescription:
+    """Return a tree of a fitted model."""
     if isinstance(model, DecisionTree):
         check_is_fitted(model)
         _require_index(index, 1, model)
@@ -99,11 +99,11 @@ def read_tree(model: Any, index: int) -> ReadTree:
         return _tree_of_ensemble(model, index)
     raise ParameterError(
         f"model: {type(model).__name__} is not allowed; it must be a fitted decision tree, boosted "
-        "model, AdaBoost, forest or bag of trees of Hedgerow's."
+        "model, AdaBoost, forest or bagging of Hedgerow's trees."
     )
 
 
-def _tree_of_ensemble(model: Any, index: int) -> ReadTree:
+def _tree_of_ensemble(model: Any, index: int) -> TreeDescription:
     inner = internals(model).model()
     if isinstance(inner, ForestModel):
         return _forest_tree(model, inner, index)
@@ -112,8 +112,8 @@ def _tree_of_ensemble(model: Any, index: int) -> ReadTree:
     if isinstance(inner, TreeCommittee):
         return _adaboost_tree(model, inner, index)
     raise ParameterError(
-        f"model: the members of this {type(model).__name__} are estimators of their own. Give one "
-        "of its estimators_ that is a tree."
+        f"model: the members of this {type(model).__name__} are separate estimators. Pass one of "
+        "its estimators_ that is a tree."
     )
 
 
@@ -126,12 +126,14 @@ def _require_index(index: Any, n_trees: int, model: Any) -> None:
         )
 
 
-def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> ReadTree:
+def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> TreeDescription:
     inner = internals(tree).model()
     outputs = inner.outputs
-    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
+    wording = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     if not isinstance(outputs, ClassOutputs):
-        return ReadTree(inner.tree, title, "predicted value", words, _numbers, None, leaves)
+        return TreeDescription(
+            inner.tree, title, "predicted value", wording, _numbers, None, leaves
+        )
 
     def shares(values: Floats) -> Floats:
         p: Floats = outputs.probabilities(values[np.newaxis])[0][0]
@@ -142,54 +144,56 @@ def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]])
         return f"{short(outputs.classes[0][p.argmax()], 16)}: {100.0 * p.max():.0f} %"
 
     if not outputs.is_single:
-        return ReadTree(inner.tree, title, "shares of classes", words, _numbers, None, leaves)
+        return TreeDescription(
+            inner.tree, title, "shares of classes", wording, _numbers, None, leaves
+        )
     meaning = "the largest class and its share"
-    return ReadTree(inner.tree, title, meaning, words, text, shares, leaves)
+    return TreeDescription(inner.tree, title, meaning, wording, text, shares, leaves)
 
 
-def _forest_tree(model: Any, inner: ForestModel, index: int) -> ReadTree:
+def _forest_tree(model: Any, inner: ForestModel, index: int) -> TreeDescription:
     n_trees = inner.forest.n_trees
     _require_index(index, n_trees, model)
     if inner.combinations is not None:
         raise ParameterError(
-            "model: trees of feature_combinations test sums of columns, which have no names."
+            "model: with feature_combinations, trees test sums of columns, which have no names."
         )
     one = model[index]
     title = f"Tree {index % n_trees} of {n_trees}, {type(model).__name__}"
     return _decision_tree(one, title, one.apply)
 
 
-def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> ReadTree:
+def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> TreeDescription:
     ensemble = inner.ensemble
     _require_index(index, ensemble.n_trees, model)
     place = index % ensemble.n_trees
     names = _encoded_names(inner)
     schema = inner.statistics.encoded_schema(inner.schema)
-    words = Wording(schema, inner.category_bins, names, 2, True)
+    wording = Wording(schema, inner.category_bins, names, 2, True)
     added_to = _ADDED_TO[inner.link] + _of_output(model, int(ensemble.tree_output[place]))
     if ensemble.n_outputs == ensemble.value.shape[1] > 1:
         added_to = "each output's score"
     title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
     tree = ensemble.tree(place)
-    meaning = f"what a leaf adds to {added_to}"
+    meaning = f"contribution to {added_to}"
     if tree.slopes is not None:
         meaning += ", before its slopes"
 
     def leaves(X: Any) -> NDArray[Any]:
         return model.apply(X)[:, place]
 
-    return ReadTree(tree, title, meaning, words, _added, None, leaves, adds=True)
+    return TreeDescription(tree, title, meaning, wording, _added, None, leaves, adds=True)
 
 
-def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
+def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> TreeDescription:
     ensemble = inner.ensemble
     _require_index(index, ensemble.n_trees, model)
     place = index % ensemble.n_trees
-    words = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
+    wording = Wording(inner.schema, inner.category_bins, _names(inner.schema), 2, True)
     is_regressor = inner.classes is None
-    meaning = "predicted value" if is_regressor else "what a leaf adds to the scores of the classes"
+    meaning = "predicted value" if is_regressor else "contribution to the scores of the classes"
     if inner.classes is not None and len(inner.classes) == 2 and ensemble.value.shape[1] == 1:
-        meaning = f"what a leaf adds to the score of {short(inner.classes[1])}"
+        meaning = f"contribution to the score of {short(inner.classes[1])}"
     title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
 
     def leaves(X: Any) -> NDArray[Any]:
@@ -197,11 +201,11 @@ def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> ReadTree:
 
     text = _numbers if is_regressor else _added
     tree = ensemble.tree(place)
-    return ReadTree(tree, title, meaning, words, text, None, leaves, adds=not is_regressor)
+    return TreeDescription(tree, title, meaning, wording, text, None, leaves, adds=not is_regressor)
 
 
 def _of_output(model: Any, output: int) -> str:
-    """Name the class or output that a tree adds to, where there are several or two classes."""
+    """Return the class or output that a tree contributes to, if there are several."""
     classes = getattr(model, "classes_", None)
     if isinstance(classes, list):
         return f" of label {output}"
@@ -215,7 +219,7 @@ def _names(schema: TableSchema) -> Sequence[str]:
 
 
 def _encoded_names(inner: BoostedModel) -> list[str]:
-    """Return names of what trees test: columns, or mean targets that stand for their categories."""
+    """Return the names of features: columns, or target statistics of categorical columns."""
     statistics, schema = inner.statistics, inner.schema
     names = _names(schema)
     encoded = set(statistics.features)
@@ -225,26 +229,25 @@ def _encoded_names(inner: BoostedModel) -> list[str]:
     ]
 
 
-def _numbers(values: Floats) -> str:
-    shown = ", ".join(number(float(value)) for value in values[:3])
-    return shown + (f", … {len(values) - 3} more" if len(values) > 3 else "")
+def _numbers(values: Floats, text_of: Callable[[float], str] = number) -> str:
+    first = ", ".join(text_of(float(value)) for value in values[:3])
+    return first + (f", … {len(values) - 3} more" if len(values) > 3 else "")
 
 
 def _added(values: Floats) -> str:
-    shown = ", ".join(signed(float(value)) for value in values[:3])
-    return shown + (f", … {len(values) - 3} more" if len(values) > 3 else "")
+    return _numbers(values, signed)
 
 
 def _listed(categories: Sequence[Any]) -> str:
-    """Name as many categories as there is room for, and how many more there are."""
+    """List as many categories as there is space for, and count the others."""
     texts = [short(category, LISTED) for category in categories]
-    n_shown, length = 0, 0
+    n_listed, length = 0, 0
     for text in texts:
         length += len(text) + 2
-        if n_shown and length > LISTED:
+        if n_listed and length > LISTED:
             break
-        n_shown += 1
-    shown, more = texts[:n_shown], len(texts) - n_shown
+        n_listed += 1
+    listed, more = texts[:n_listed], len(texts) - n_listed
     if more:
-        return ", ".join(shown) + f", … {more} more"
-    return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+        return ", ".join(listed) + f", … {more} more"
+    return " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else "".join(listed)

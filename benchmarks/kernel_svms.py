@@ -1,9 +1,9 @@
-"""Kernel machines beside scikit-learn's (LIBSVM) and scikit-learn-intelex's.
+"""Kernel SVMs, compared with those of scikit-learn (LIBSVM) and scikit-learn-intelex.
 
-All get the same rows, standardised, and the defaults of SVC; peers get more memory for kernels,
-which makes them faster. Intel's machine computes in the precision of X, and is often faster in
-float32: it runs in both, and the faster counts. A machine that stops early is fast for nothing: so
-the dual objective, of the same float64 rows for everybody, is the score.
+All get the same standardised rows and the default parameters of SVC. The others get a larger kernel
+cache, which makes them faster. scikit-learn-intelex computes in the precision of X and is often
+faster in float32: it runs in both, and the better time counts. The score is the dual objective on
+the same float64 rows, which shows whether a solver stopped too early.
 """
 
 import warnings
@@ -29,7 +29,7 @@ HOMES = {
 PRECISIONS = {INTEL: (np.float64, np.float32)}  # of the others: float64
 # For kernels, where the default is not best.
 MEGABYTES = {INTEL: 1000, SCIKIT_LEARN: 1000}
-ASKED_ROWS = 5_000
+QUERY_ROWS = 5_000
 # Work of a turn is repeated, to find the best time of what is done in a moment: for so long, or so
 # often.
 TURN_SECONDS, TURN_REPEATS = 1.0, 20
@@ -122,25 +122,25 @@ class KernelBench:
 
     def __init__(self, case: KernelCase, library: str) -> None:
         self._X, self._y = overlapping_rows(case.rows, case.columns)
-        asked = 0.9 * overlapping_rows(ASKED_ROWS, case.columns)[0]
-        machine = import_module(HOMES[library]).SVC
+        queries = 0.9 * overlapping_rows(QUERY_ROWS, case.columns)[0]
+        svc = import_module(HOMES[library]).SVC
         self._entries = [
-            (machine(cache_size=MEGABYTES.get(library, 200)), self._X.astype(dtype), asked)
+            (svc(cache_size=MEGABYTES.get(library, 200)), self._X.astype(dtype), queries)
             for dtype in PRECISIONS.get(library, (np.float64,))
         ]
-        for model, X, asked in self._entries:
+        for model, X, queries in self._entries:
             self._fit(model, X[:500])
-            model.predict(asked[:500])
+            model.predict(queries[:500])
 
     def fit(self) -> float:
         """Seconds of a fit, the best of a turn."""
         return min(_best(partial(self._fit, model, X)) for model, X, _ in self._entries)
 
     def predict(self) -> float:
-        """Seconds of predicting the asked rows, the best of a turn."""
+        """Seconds of predicting the queries rows, the best of a turn."""
         return min(
-            _best(partial(model.predict, asked.astype(X.dtype)))
-            for model, X, asked in self._entries
+            _best(partial(model.predict, queries.astype(X.dtype)))
+            for model, X, queries in self._entries
         )
 
     def objective(self) -> float:
@@ -165,7 +165,7 @@ def _best(work: Any) -> float:
 
 
 class KernelEntrant(Entrant):
-    """A library on a table: a turn is a fit, and a prediction of the asked rows."""
+    """A library on a table: a turn is a fit, and a prediction of the queries rows."""
 
     def turn(self, number: int) -> None:  # noqa: ARG002  every turn is the same
         for name in ("fit", "predict"):
