@@ -38,11 +38,11 @@ from benchmarks.ranking import (
     RANKING_CASES,
     REAL_RANKINGS,
     RankingCase,
-    found_rankings,
+    available_rankings,
     run_ranking,
 )
-from benchmarks.real_data import REAL_SETS, RealSet, found_in, run_real
-from benchmarks.results import GREATER_IS_BETTER, Result, judge
+from benchmarks.real_data import REAL_SETS, RealSet, available_sets, run_real
+from benchmarks.results import GREATER_IS_BETTER, Result, check_bar
 
 RESULTS = Path(__file__).parent / "results"
 BUSY_LOAD = 0.5
@@ -115,37 +115,37 @@ def _positive(text: str) -> int:
     return number
 
 
-def chosen_cases(options: argparse.Namespace) -> list[AnyCase]:
+def select_cases(options: argparse.Namespace) -> list[AnyCase]:
     """Return the selected cases, or all; those with real tables only if --data is set."""
     folder = options.data
-    real = [*found_rankings(folder), *found_in(folder)] if folder else []
+    real = [*available_rankings(folder), *available_sets(folder)] if folder else []
     every: list[AnyCase] = [*GENERATED, *real]
     names = [case.name for case in every]
     selected = {name for case in options.cases or names for name in GROUPS.get(case, [case])}
     missing = selected - set(names)
     if missing:
-        raise SystemExit(f"no data for {', '.join(sorted(missing))}: give their folder with --data")
+        raise SystemExit(f"no data for {', '.join(sorted(missing))}: pass their folder with --data")
     return [_adjusted(case, options) for case in every if case.name in selected]
 
 
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
-        case = case.made_quick()
+        case = case.quick_version()
     takes_repeats = options.repeats and not isinstance(case, Problem | RealSet)
     return replace(case, turns=options.repeats) if takes_repeats else case
 
 
-def chosen_libraries(options: argparse.Namespace) -> list[str]:
+def select_libraries(options: argparse.Namespace) -> list[str]:
     """The libraries asked for, or all, as far as they are installed."""
     selected = options.libraries or list(LIBRARIES)
     installed = [name for name in selected if LIBRARIES[name].installed()]
     for name in sorted(set(selected) - set(installed)):
-        say(f"{name} is not installed and is left out")
+        say(f"{name} is not installed and is skipped")
     return installed
 
 
 def warn_if_busy(machine: dict[str, str | float]) -> None:
-    """Say so when other programs are running: OpenMP's spinning threads suffer most from them."""
+    """Warn if other programs are running: OpenMP's spinning threads suffer most from them."""
     load = machine.get("load before the run", 0)
     if isinstance(load, float) and load > BUSY_LOAD:
         say(f"the machine is busy (load {load}): times will be too long, the peers' above all")
@@ -157,32 +157,32 @@ def say(line: str) -> None:
 
 
 def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.CaseReport:
-    chosen = [name for name in case.libraries if name in libraries]
+    selected = [name for name in case.libraries if name in libraries]
     results: list[Result]
     if isinstance(case, RealSet):
         assert data is not None
-        results = run_real(case, data, chosen, say)
+        results = run_real(case, data, selected, say)
     elif isinstance(case, RankingCase):
-        results = run_ranking(case, data, chosen, say)
+        results = run_ranking(case, data, selected, say)
     elif isinstance(case, ExplanationCase):
-        results = run_explanations(case, chosen, say)
+        results = run_explanations(case, selected, say)
     elif isinstance(case, DependenceCase):
-        results = run_dependence(case, chosen, say)
+        results = run_dependence(case, selected, say)
     elif isinstance(case, MixedRowCase):
-        results = run_mixed_row(case, chosen, say)
+        results = run_mixed_row(case, selected, say)
     elif isinstance(case, Problem):
-        results = run_problem(case, chosen, say)
+        results = run_problem(case, selected, say)
     elif isinstance(case, LinearCase):
-        results = run_linear(case, chosen, say)
+        results = run_linear(case, selected, say)
     elif isinstance(case, CategoryCase):
-        results = run_categories(case, chosen, say)
+        results = run_categories(case, selected, say)
     elif isinstance(case, KernelCase):
-        results = run_kernel(case, chosen, say)
+        results = run_kernel(case, selected, say)
     else:
-        results = run_case(case, chosen, say)
+        results = run_case(case, selected, say)
     greater = GREATER_IS_BETTER[case.metric]
     verdicts = [
-        judge(bar, results, greater_is_better=greater and bar.measure == "score")
+        check_bar(bar, results, greater_is_better=greater and bar.measure == "score")
         for bar in case.bars
     ]
     return report.CaseReport(case.name, case.about, case.metric, case.quick, results, verdicts)
@@ -192,15 +192,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     machine = machine_facts()
     warn_if_busy(machine)
-    libraries = chosen_libraries(options)
+    libraries = select_libraries(options)
     cases = []
-    for case in chosen_cases(options):
+    for case in select_cases(options):
         cases.append(run(case, libraries, options.data))
         report.print_case(cases[-1])
-    whole = report.Report(machine, versions(libraries), cases)
+    full = report.Report(machine, versions(libraries), cases)
     if options.json:
-        options.json.write_text(report.as_json(whole), encoding="utf-8")
-    for path in report.write(whole, options.results):
+        options.json.write_text(report.as_json(full), encoding="utf-8")
+    for path in report.write(full, options.results):
         print(f"written: {path}")
     return int(any(result.error for case in cases for result in case.results))
 

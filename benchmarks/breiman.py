@@ -56,17 +56,17 @@ def waveform(rng: np.random.Generator, n_rows: int) -> Rows:
 def twonorm(rng: np.random.Generator, n_rows: int) -> Rows:
     """Two normal classes with opposite means, (a, a, ...) and (−a, −a, ...), a = 2/√20."""
     y = rng.integers(2, size=n_rows)
-    means = np.outer([1, -1], np.ones(INPUTS)) * 2 / np.sqrt(INPUTS)
-    return rng.standard_normal((n_rows, INPUTS)) + means[y], y
+    centres = np.outer([1, -1], np.ones(INPUTS)) * 2 / np.sqrt(INPUTS)
+    return rng.standard_normal((n_rows, INPUTS)) + centres[y], y
 
 
 def threenorm(rng: np.random.Generator, n_rows: int) -> Rows:
     """One class is both of twonorm's; the mean of the other is (a, −a, a, −a, ...)."""
     y = rng.integers(2, size=n_rows)
     alternating = np.where(np.arange(INPUTS) % 2, -1, 1)
-    means = np.array([np.ones(INPUTS), -np.ones(INPUTS), alternating]) * 2 / np.sqrt(INPUTS)
+    centres = np.array([np.ones(INPUTS), -np.ones(INPUTS), alternating]) * 2 / np.sqrt(INPUTS)
     which = np.where(y == 1, 2, rng.integers(2, size=n_rows))
-    return rng.standard_normal((n_rows, INPUTS)) + means[which], y
+    return rng.standard_normal((n_rows, INPUTS)) + centres[which], y
 
 
 def ringnorm(rng: np.random.Generator, n_rows: int) -> Rows:
@@ -108,7 +108,7 @@ class Problem:
             Bar("score", "noise", NOISE, (HEDGEROW,), subject=COMBINED),
         )
 
-    def made_quick(self) -> "Problem":
+    def quick_version(self) -> "Problem":
         return replace(self, draws=2, quick=True)
 
 

@@ -88,7 +88,7 @@ class Case:
     rows: int
     columns: int
     settings: Settings
-    held_out: int
+    test_rows: int
     metric: str = "AUC"
     libraries: tuple[str, ...] = EVERY_LIBRARY
     bars: tuple[Bar, ...] = ()
@@ -109,13 +109,13 @@ class Case:
         """How many turns a library takes."""
         return min(self.turns, SLOW_TURNS) if library in self.slow else self.turns
 
-    def made_quick(self) -> "Case":
+    def quick_version(self) -> "Case":
         """A small version that runs in seconds: it shows that all works, not who is faster."""
         return replace(
             self,
             about=f"quick version of: {self.about}",
             rows=max(1_000, self.rows // 50),
-            held_out=max(1_000, self.held_out // 50),
+            test_rows=max(1_000, self.test_rows // 50),
             columns=min(self.columns, 60),
             settings=replace(self.settings, n_trees=max(5, self.settings.n_trees // 10)),
             turns=1,
@@ -131,7 +131,7 @@ BOOSTING_CASES = (
         about="1,000,000 × 28 float32, 100 trees of 63 leaves, 255 bins",
         rows=1_000_000,
         columns=28,
-        held_out=200_000,
+        test_rows=200_000,
         settings=BoostingSettings(n_trees=100, max_leaves=63),
         memory=True,
         bars=(
@@ -146,7 +146,7 @@ BOOSTING_CASES = (
         about="1,000 × 20, 100 trees of 31 leaves",
         rows=1_000,
         columns=20,
-        held_out=20_000,
+        test_rows=20_000,
         settings=BoostingSettings(n_trees=100, max_leaves=31),
         fits=20,
         also_one_thread=True,
@@ -157,7 +157,7 @@ BOOSTING_CASES = (
         about="10,000 × 20, 100 trees of 31 leaves",
         rows=10_000,
         columns=20,
-        held_out=20_000,
+        test_rows=20_000,
         settings=BoostingSettings(n_trees=100, max_leaves=31),
         fits=10,
         also_one_thread=True,
@@ -168,7 +168,7 @@ BOOSTING_CASES = (
         about="50,000 × 500, 50 trees of 31 leaves",
         rows=50_000,
         columns=500,
-        held_out=20_000,
+        test_rows=20_000,
         settings=BoostingSettings(n_trees=50, max_leaves=31),
         bars=(Bar("fit", "times", 0.5, UNQUANTISED_PEERS),),
     ),
@@ -177,7 +177,7 @@ BOOSTING_CASES = (
         about="100,000 × 54 (10 numeric, 44 one-hot), 7 classes, 50 rounds, 31 leaves",
         rows=100_000,
         columns=54,
-        held_out=50_000,
+        test_rows=50_000,
         metric="log loss",
         settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7),
         bars=(Bar("fit", "times", 0.5, PEERS),),
@@ -187,7 +187,7 @@ BOOSTING_CASES = (
         about="the same with one tree a round, of 31 leaves with a value for each class",
         rows=100_000,
         columns=54,
-        held_out=50_000,
+        test_rows=50_000,
         metric="log loss",
         settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7, multi_strategy="vector"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST, "xgboost-vector"),
@@ -202,7 +202,7 @@ BOOSTING_CASES = (
         about="counts, Poisson deviance: 500,000 × 28, 100 trees of 31 leaves",
         rows=500_000,
         columns=28,
-        held_out=100_000,
+        test_rows=100_000,
         metric="Poisson deviance",
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="poisson"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
@@ -216,7 +216,7 @@ BOOSTING_CASES = (
         about="0.9-quantile of skewed numbers: 500,000 × 28, 100 trees of 31 leaves",
         rows=500_000,
         columns=28,
-        held_out=100_000,
+        test_rows=100_000,
         metric="pinball loss",
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="quantile"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
@@ -230,7 +230,7 @@ BOOSTING_CASES = (
         about="exact greedy splits: 100,000 × 28, 20 trees of depth 6",
         rows=100_000,
         columns=28,
-        held_out=50_000,
+        test_rows=50_000,
         # XGBoost's exact method knows no minimum of rows, so neither library gets one.
         settings=BoostingSettings(
             n_trees=20, max_leaves=64, max_depth=6, min_samples_leaf=1, splitter="exact"
@@ -243,7 +243,7 @@ BOOSTING_CASES = (
         about="predict 200,000 × 28 with 100 trees of 63 leaves",
         rows=100_000,
         columns=28,
-        held_out=200_000,
+        test_rows=200_000,
         settings=BoostingSettings(n_trees=100, max_leaves=63),
         predicts=5,
         bars=(Bar("predict", "times", 0.4, XGBOOST),),
@@ -253,7 +253,7 @@ BOOSTING_CASES = (
         about="predict_proba of one NumPy row through the estimator, 100 trees of 63 leaves",
         rows=20_000,
         columns=28,
-        held_out=1_000,
+        test_rows=1_000,
         settings=BoostingSettings(n_trees=100, max_leaves=63),
         libraries=(HEDGEROW, "lightgbm", *XGBOOST, "catboost", "scikit-learn"),
         one_row_calls=1_000,
@@ -273,7 +273,7 @@ def tree_case(name: str, about: str, settings: TreeSettings, **fields: Any) -> C
         about=f"{about} on 100,000 × 28",
         rows=100_000,
         columns=28,
-        held_out=100_000,
+        test_rows=100_000,
         settings=settings,
         **{"libraries": (HEDGEROW, "scikit-learn"), "slow": ("scikit-learn",), **fields},
     )
@@ -338,7 +338,7 @@ NEIGHBOR_CASES = tuple(
         about=f"50,000 × {columns} float32, the ten nearest of 10,000 rows",
         rows=50_000,
         columns=columns,
-        held_out=10_000,
+        test_rows=10_000,
         settings=NeighborSettings(parameters={"n_neighbors": 10}),
         libraries=(HEDGEROW, INTEL, INTEL_BRUTE, "scikit-learn"),
         slow=("scikit-learn",),

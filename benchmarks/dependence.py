@@ -42,7 +42,7 @@ class DependenceCase:
     turns: int = 3
     quick: bool = False
 
-    def made_quick(self) -> "DependenceCase":
+    def quick_version(self) -> "DependenceCase":
         """A small version that shows that all works, not who is faster."""
         return replace(self, rows=500, features=3, points=5, n_trees=5, turns=1, quick=True)
 
@@ -96,13 +96,13 @@ def _scikit_learn(case: DependenceCase, X: Floats, y: Floats) -> Dependence:
     method = "brute" if case.method == "rows" else "recursion"
 
     def find() -> list[tuple[Floats, Floats]]:
-        found = (
+        results = (
             partial_dependence(
                 model, X, [j], method=method, grid_resolution=case.points, kind="average"
             )
             for j in range(case.features)
         )
-        return [(one["grid_values"][0], one["average"][0]) for one in found]
+        return [(one["grid_values"][0], one["average"][0]) for one in results]
 
     return model, find
 
@@ -117,7 +117,7 @@ class DependenceBench:
         self._case = case
         self._X, y = table(case.rows)
         self._model, self._find = LIBRARIES[library](case, self._X, y)
-        self._found = self._find()
+        self._curves = self._find()
 
     def explain(self) -> float:
         """Seconds until the averages of all columns are there: best of a few short runs."""
@@ -130,13 +130,13 @@ class DependenceBench:
         """How far averages in the middle of each grid are from the mean of predictions there."""
         if self._case.method == "cover":
             return None
-        gaps = []
-        for j, (grid, average) in enumerate(self._found):
+        differences = []
+        for j, (grid, average) in enumerate(self._curves):
             middle = len(grid) // 2
             changed = self._X.copy()
             changed[:, j] = grid[middle]
-            gaps.append(abs(self._model.predict(changed).mean() - average[middle]))
-        return float(max(gaps))
+            differences.append(abs(self._model.predict(changed).mean() - average[middle]))
+        return float(max(differences))
 
 
 class DependenceEntrant(Entrant):

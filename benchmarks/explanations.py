@@ -36,7 +36,7 @@ class ExplanationCase:
     turns: int = 3
     quick: bool = False
 
-    def made_quick(self) -> "ExplanationCase":
+    def quick_version(self) -> "ExplanationCase":
         """A small version that shows that all works, not who is faster."""
         settings = replace(self.settings, n_trees=5)
         return replace(self, rows=2_000, explained=200, settings=settings, turns=1, quick=True)
@@ -68,7 +68,7 @@ def _hedgerow(model: Any, X: Floats) -> Explainer:
 
     return (
         lambda: hedgerow.explain.shap_values(model, X),
-        lambda found: np.column_stack([found.values, found.base_values]),
+        lambda explained: np.column_stack([explained.values, explained.base_values]),
         lambda: model.decision_function(X),
     )
 
@@ -104,7 +104,7 @@ class ExplanationBench:
         fitted.fit(X[: case.rows], y[: case.rows])
         explainer = EXPLAINERS[library](fitted.model, X[case.rows :])
         self._explain, self._as_array, self._scores = explainer
-        self._found = self._explain()
+        self._explained = self._explain()
 
     def explain(self) -> float:
         """Seconds until the values are there."""
@@ -112,7 +112,7 @@ class ExplanationBench:
 
     def gap(self) -> float:
         """How far values and base value are from the score, at most."""
-        total = self._as_array(self._found).sum(axis=1)
+        total = self._as_array(self._explained).sum(axis=1)
         return float(np.abs(total - self._scores()).max())
 
 

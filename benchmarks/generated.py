@@ -28,13 +28,13 @@ class Split(NamedTuple):
 
     X: Floats
     y: Labels | Floats
-    X_held_out: Floats
-    y_held_out: Labels | Floats
+    X_test: Floats
+    y_test: Labels | Floats
 
 
 def make(case: Case, seed: int = 0) -> Split:
     """The tables of a case."""
-    rows = case.rows + case.held_out
+    rows = case.rows + case.test_rows
     if case.settings.number_loss is not None:
         X, y = number_table(rows, case.columns, case.settings.number_loss, seed)
     elif case.settings.n_classes == 2:

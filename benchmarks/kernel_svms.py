@@ -62,7 +62,7 @@ class KernelCase:
         quick = "quick version of: " if self.quick else ""
         return f"{quick}SVC() with its RBF kernel on {self.rows:,} × {self.columns}, standardised"
 
-    def made_quick(self) -> "KernelCase":
+    def quick_version(self) -> "KernelCase":
         return replace(self, rows=600, turns=1, quick=True)
 
 
@@ -158,10 +158,10 @@ class KernelBench:
 
 
 def _best(work: Any) -> float:
-    taken = [seconds_of(work)]
-    while sum(taken) < TURN_SECONDS and len(taken) < TURN_REPEATS:
-        taken.append(seconds_of(work))
-    return min(taken)
+    seconds = [seconds_of(work)]
+    while sum(seconds) < TURN_SECONDS and len(seconds) < TURN_REPEATS:
+        seconds.append(seconds_of(work))
+    return min(seconds)
 
 
 class KernelEntrant(Entrant):

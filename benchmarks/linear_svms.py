@@ -85,7 +85,7 @@ class LinearCase:
             Bar("score", "times", 1.0 + 1e-6, (SCIKIT_LEARN,)),
         )
 
-    def made_quick(self) -> "LinearCase":
+    def quick_version(self) -> "LinearCase":
         return replace(self, rows=2_000, turns=1, quick=True)
 
 

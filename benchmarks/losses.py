@@ -2,8 +2,8 @@
 
     python -m benchmarks.losses [names of losses]
 
-All get the same generated rows, leaves, rate and penalty, and are judged by the loss itself on rows
-held out, each after the number of rounds that suits it best: where a loss has no fixed curvature,
+All get the same generated rows, leaves, rate and penalty, and are compared by the loss itself on a
+test set, each after the number of rounds that suits it best: where a loss has no fixed curvature,
 libraries take steps of different lengths at the same rate, and so learn sooner or later. One line a
 loss: the mean over some tables, less is better, of each peer beside ours, and by how much ours is
 larger, with its standard error.
@@ -20,8 +20,8 @@ from scipy.special import expit, log_ndtr
 from sklearn import metrics
 
 Floats = NDArray[Any]
-Judge = Callable[[Floats, Floats], float]
-# From a number of rounds to the predictions of the rows held out.
+Metric = Callable[[Floats, Floats], float]
+# From a number of rounds to the predictions of the test set.
 Staged = Callable[[int], Floats]
 
 N_TABLES, N_TRAIN, N_TEST, N_COLUMNS = 3, 8_000, 20_000, 8
@@ -38,7 +38,7 @@ class Task:
     """
 
     draw: Callable[[np.random.Generator, Floats], Floats]
-    judge: Judge
+    metric: Metric
     ours: Mapping[str, Any]
     estimator: str = "GradientBoostingRegressor"
     lightgbm: Mapping[str, Any] = field(default_factory=dict)
@@ -227,12 +227,12 @@ def errors(task: Task, library: str) -> Floats:
     """The error on each table; NaN if the library has no such loss."""
     if library != "hedgerow" and not getattr(task, library):
         return np.full(N_TABLES, np.nan)
-    found = []
+    losses = []
     for seed in range(N_TABLES):
         X, y = table(task, seed)
         predict = FITS[library](task, X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:])
-        found.append(min(task.judge(y[N_TRAIN:], predict(n)) for n in ROUNDS))
-    return np.array(found)
+        losses.append(min(task.metric(y[N_TRAIN:], predict(n)) for n in ROUNDS))
+    return np.array(losses)
 
 
 def beside(ours: Floats, theirs: Floats) -> str:

@@ -29,7 +29,7 @@ class CategoryCase:
 
     name: str = "categories"
     rows: int = 1_000_000
-    held_out: int = 200_000
+    test_rows: int = 200_000
     categories: int = 100_000
     turns: int = 3
     metric: str = "log loss"
@@ -48,8 +48,8 @@ class CategoryCase:
             f"strings, 100 rounds of {LEAVES} leaves"
         )
 
-    def made_quick(self) -> "CategoryCase":
-        return replace(self, rows=10_000, held_out=10_000, categories=1_000, turns=1, quick=True)
+    def quick_version(self) -> "CategoryCase":
+        return replace(self, rows=10_000, test_rows=10_000, categories=1_000, turns=1, quick=True)
 
 
 CATEGORY_CASES = (CategoryCase(),)
@@ -60,7 +60,7 @@ def category_table(case: CategoryCase) -> tuple[Any, NDArray[np.int32]]:
     import pandas as pd
 
     rng = np.random.default_rng(0)
-    n_rows = case.rows + case.held_out
+    n_rows = case.rows + case.test_rows
     X = correlated_columns(rng, n_rows, N_NUMERIC)
     frequency = rng.lognormal(size=case.categories)
     town = rng.choice(case.categories, n_rows, p=frequency / frequency.sum())
@@ -103,8 +103,8 @@ class CategoryBench:
     def __init__(self, case: CategoryCase, library: str) -> None:
         table, y = category_table(case)
         table = prepared(library, table)
-        self._train, self._held_out = table[: case.rows], table[case.rows :]
-        self._y, self._y_held_out = y[: case.rows], y[case.rows :]
+        self._train, self._test_rows = table[: case.rows], table[case.rows :]
+        self._y, self._y_test = y[: case.rows], y[case.rows :]
         self._library, self._metric = library, case.metric
         self._model = model_of(library).fit(self._train[:500], self._y[:500])
 
@@ -117,9 +117,9 @@ class CategoryBench:
         """Seconds to predict the held-out rows, and the score."""
         predictions: list[NDArray[Any]] = []
         seconds = seconds_of(
-            lambda: predictions.append(self._model.predict_proba(self._held_out)[:, 1])
+            lambda: predictions.append(self._model.predict_proba(self._test_rows)[:, 1])
         )
-        return seconds, score(self._metric, self._y_held_out, predictions[0])
+        return seconds, score(self._metric, self._y_test, predictions[0])
 
 
 class CategoryEntrant(Entrant):

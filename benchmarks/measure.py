@@ -19,8 +19,7 @@ from benchmarks import generated
 from benchmarks.cases import QUANTILE, Case
 from benchmarks.libraries import adapter
 from benchmarks.library import Library
-from benchmarks.memory import peak_extra_bytes
-from benchmarks.processes import Worker, WorkerError
+from benchmarks.processes import Worker, WorkerError, peak_extra_bytes
 from benchmarks.results import Result, Timing
 
 WARM_UP_ROWS = 500
@@ -48,7 +47,7 @@ def alternating(items: Sequence[T], turn: int) -> list[T]:
 
 
 def score(metric: str, y: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """Quality of a prediction of held-out rows."""
+    """Quality of the predictions of a test set."""
     from sklearn import metrics
 
     functions = {
@@ -94,11 +93,11 @@ class GeneratedBench:
     def score(self) -> float:
         """Quality of the last prediction."""
         assert self._prediction is not None
-        return score(self._case.metric, self._data.y_held_out, self._prediction)
+        return score(self._case.metric, self._data.y_test, self._prediction)
 
     def staged_errors(self) -> tuple[float, ...]:
-        """Held-out error of the last fitted model after each of its trees."""
-        return tuple(self._model.staged_errors(self._data.X_held_out, self._data.y_held_out))
+        """Test error of the last fitted model after each of its trees."""
+        return tuple(self._model.staged_errors(self._data.X_test, self._data.y_test))
 
     def file_bytes(self) -> int:
         """Size of the last fitted model's file."""
@@ -108,7 +107,7 @@ class GeneratedBench:
             return path.stat().st_size
 
     def extra_bytes(self, threads: int) -> int | None:
-        """Peak memory of a fit, the input excluded; asked of a fresh process only."""
+        """Peak memory of a fit without its input; only in a fresh process."""
         model = self._library(self._case.settings, threads)
         return peak_extra_bytes(lambda: model.fit(self._data.X, self._data.y))
 
@@ -116,8 +115,8 @@ class GeneratedBench:
         """Seconds of single calls, each with another row, after as many calls to warm up."""
         model = self._library(self._case.settings, threads).estimator()
         model.fit(self._data.X, self._data.y)
-        held_out = self._data.X_held_out
-        rows = [held_out[i : i + 1] for i in range(min(len(held_out), self._case.one_row_calls))]
+        test_rows = self._data.X_test
+        rows = [test_rows[i : i + 1] for i in range(min(len(test_rows), self._case.one_row_calls))]
         for row in rows:
             model.predict_proba(row)
         return [_seconds_of_call(model.predict_proba, row) for row in rows]
@@ -137,7 +136,7 @@ class GeneratedBench:
 
     def _predict(self) -> None:
         assert self._model is not None
-        self._prediction = self._model.predict(self._data.X_held_out)
+        self._prediction = self._model.predict(self._data.X_test)
 
 
 def _seconds_of_call(function: Callable[[NDArray[Any]], object], row: NDArray[Any]) -> float:
@@ -228,7 +227,7 @@ def take_turns(
     enter: Callable[[str, Worker], Entrant],
     say: Say,
 ) -> list[Result]:
-    """Let the libraries take turns; one that fails is left out from then on."""
+    """Let the libraries take turns; one that fails is skipped from then on."""
     results: dict[str, Result] = {}
     with ExitStack() as stack:
         entrants: list[Entrant] = []

@@ -34,7 +34,7 @@ class MixedRowCase:
     turns: int = 3
     quick: bool = False
 
-    def made_quick(self) -> "MixedRowCase":
+    def quick_version(self) -> "MixedRowCase":
         """A small version that shows that all works, not how fast."""
         return replace(self, rows=500, n_trees=5, calls=20, turns=1, quick=True)
 
@@ -97,8 +97,8 @@ class MixedRowBench:
 
         X, y = table(case.rows)
         self._model = hedgerow.GradientBoostingClassifier(n_estimators=case.n_trees).fit(X, y)
-        made = CONTAINERS[case.container]
-        self._rows = [made(X.iloc[[i]]) for i in range(min(case.calls, case.rows))]
+        container = CONTAINERS[case.container]
+        self._rows = [container(X.iloc[[i]]) for i in range(min(case.calls, case.rows))]
 
     def one_row(self) -> list[float]:
         """Seconds of each call."""

@@ -56,7 +56,7 @@ class RankingCase:
     def metric(self) -> str:
         return f"NDCG@{self.k}"
 
-    def made_quick(self) -> "RankingCase":
+    def quick_version(self) -> "RankingCase":
         """A small version that shows that all works, not who is faster."""
         return replace(self, n_queries=self.n_queries // 40, n_trees=10, turns=1, quick=True)
 
@@ -126,14 +126,14 @@ def read_queries(path: Path, n_features: int | None = None) -> Queries:
 def load(case: RankingCase, folder: Path | None) -> tuple[Queries, Queries]:
     """Queries to learn from, and held-out ones."""
     if case.files is None:
-        held_out = generated_queries(max(50, case.n_queries // 4), case.columns, seed=1)
-        return generated_queries(case.n_queries, case.columns, seed=0), held_out
+        test_rows = generated_queries(max(50, case.n_queries // 4), case.columns, seed=1)
+        return generated_queries(case.n_queries, case.columns, seed=0), test_rows
     assert folder is not None
     train = read_queries(folder / case.files[0])
     return train, read_queries(folder / case.files[1], train.X.shape[1])
 
 
-def found_rankings(folder: Path) -> list[RankingCase]:
+def available_rankings(folder: Path) -> list[RankingCase]:
     """The real cases whose files are in the folder."""
     return [
         case
@@ -142,12 +142,12 @@ def found_rankings(folder: Path) -> list[RankingCase]:
     ]
 
 
-def ndcg(held_out: Queries, scores: NDArray[Any], k: int) -> float:
+def ndcg(test_rows: Queries, scores: NDArray[Any], k: int) -> float:
     """Mean NDCG up to rank k, with gains 2^y − 1; queries without a relevant row are left out."""
     from sklearn.metrics import ndcg_score
 
-    rows_of = np.split(np.arange(len(scores)), np.cumsum(held_out.sizes)[:-1])
-    gains = 2.0**held_out.y - 1.0
+    rows_of = np.split(np.arange(len(scores)), np.cumsum(test_rows.sizes)[:-1])
+    gains = 2.0**test_rows.y - 1.0
     values = [
         ndcg_score([gains[rows]], [scores[rows]], k=k)
         for rows in rows_of
@@ -225,7 +225,7 @@ class RankingBench:
     def __init__(self, case: RankingCase, library: str, folder: Path | None) -> None:
         self._case = case
         self._fit = FITS[library]
-        self._train, self._held_out = load(case, folder)
+        self._train, self._test_rows = load(case, folder)
         self._predict: Predict | None = None
         few = self._train.qid <= self._train.qid[500]
         self._fit(Queries(*(column[few] for column in self._train)), 2, 0)
@@ -237,13 +237,13 @@ class RankingBench:
     def predict(self) -> float:
         """Seconds of one prediction."""
         assert self._predict is not None
-        predict, X = self._predict, self._held_out.X
+        predict, X = self._predict, self._test_rows.X
         return seconds_of(lambda: predict(X))
 
     def scores(self) -> tuple[float, ...]:
         """The score of each seed."""
         return tuple(
-            ndcg(self._held_out, self._fitted(seed)(self._held_out.X), self._case.k)
+            ndcg(self._test_rows, self._fitted(seed)(self._test_rows.X), self._case.k)
             for seed in range(1, self._case.seeds + 1)
         )
 

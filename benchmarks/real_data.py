@@ -90,7 +90,7 @@ REAL_SETS = (
 )
 
 
-def found_in(folder: Path) -> list[RealSet]:
+def available_sets(folder: Path) -> list[RealSet]:
     """The known sets whose file is in the folder."""
     return [real for real in REAL_SETS if (folder / real.file).is_file()]
 

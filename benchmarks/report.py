@@ -46,7 +46,7 @@ class CaseReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a run has to say."""
+    """The results of a run."""
 
     machine: dict[str, str | float]
     versions: dict[str, str]
@@ -55,7 +55,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Column:
-    """A heading, and what it shows of a result; columns that show nothing anywhere are left out."""
+    """A heading, and its cell for a result; empty columns are omitted."""
 
     heading: str
     show: Callable[[Result], str | None]
@@ -139,14 +139,14 @@ def table(case: CaseReport) -> tuple[list[str], list[list[str]]]:
 
 def verdict_line(verdict: Verdict, *, quick: bool) -> str:
     """A bar in words, with what was reached."""
-    goal = bar_in_words(verdict.bar)
+    goal = bar_text(verdict.bar)
     if verdict.reached is None:
         return f"not measured: {goal}"
-    word = "quick run, says nothing" if quick else "met" if verdict.met else "MISSED"
-    return f"{word}: {goal}; reached {reached_in_words(verdict)}"
+    word = "quick run, not meaningful" if quick else "met" if verdict.met else "MISSED"
+    return f"{word}: {goal}; reached {reached_text(verdict)}"
 
 
-def bar_in_words(bar: Bar) -> str:
+def bar_text(bar: Bar) -> str:
     what = bar.measure if bar.subject == HEDGEROW else f"{bar.measure} of {bar.subject}"
     best = f"best of {', '.join(bar.peers)}" if len(bar.peers) > 1 else "".join(bar.peers)
     match bar.rule:
@@ -162,7 +162,7 @@ def bar_in_words(bar: Bar) -> str:
             return f"{what} ≤ {_amount(bar.measure, bar.limit)}"
 
 
-def reached_in_words(verdict: Verdict) -> str:
+def reached_text(verdict: Verdict) -> str:
     reached, reference = verdict.reached, verdict.reference
     match verdict.bar.rule:
         case "times":

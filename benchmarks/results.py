@@ -120,8 +120,8 @@ class Verdict:
     met: bool | None
 
 
-def judge(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = False) -> Verdict:
-    """Hold Hedgerow's result to a bar; ``met`` is None when something was not measured.
+def check_bar(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = False) -> Verdict:
+    """Compare Hedgerow's result with a bar; ``met`` is None if something was not measured.
 
     Every peer of the bar must have been measured: the best of fewer peers is an easier reference.
     """

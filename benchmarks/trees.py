@@ -20,15 +20,17 @@ class TreeLibrary(EstimatorLibrary):
     """A library with scikit-learn's names."""
 
     homes: ClassVar[tuple[str, ...]]
-    own_parameters: ClassVar[dict[str, Any]] = {}
+    extra_parameters: ClassVar[dict[str, Any]] = {}
 
     def estimator(self) -> Any:
         s = self.settings
-        made = self._class()
+        model_class = self._class()
         offered = {"n_estimators": s.n_trees, "n_jobs": self.threads, "random_state": 0}
-        known = made().get_params()  # a tree has no n_estimators; not everybody has n_jobs
-        offered = {name: value for name, value in offered.items() if name in known}
-        return made(**(offered | dict(s.parameters) | self.own_parameters))
+        accepted = (
+            model_class().get_params()
+        )  # a tree has no n_estimators; not everybody has n_jobs
+        offered = {name: value for name, value in offered.items() if name in accepted}
+        return model_class(**(offered | dict(s.parameters) | self.extra_parameters))
 
     def save(self, path: Path) -> None:
         """Write the fitted model to a file as the library's users do, uncompressed."""
@@ -58,7 +60,7 @@ class CombiningHedgerow(HedgerowTrees):
     """Breiman's Forest-RC as in his paper: a node tries two sums of three inputs."""
 
     name = "hedgerow-combined"
-    own_parameters: ClassVar[dict[str, Any]] = {"feature_combinations": 3, "max_features": 2}
+    extra_parameters: ClassVar[dict[str, Any]] = {"feature_combinations": 3, "max_features": 2}
 
 
 class ScikitLearnTrees(TreeLibrary):

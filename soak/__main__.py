@@ -1,4 +1,4 @@
-"""``python -m soak [CHECK ...] [--share 0.1] [--write]``: run checks, print what they saw."""
+"""``python -m soak [CHECK ...] [--share 0.1] [--write]``: run checks, print their results."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def checks() -> dict[str, ModuleType]:
 
 
 def main() -> int:
-    """Run the chosen checks; return 1 if a goal does not hold."""
-    known = checks()
+    """Run the selected checks; return 1 if a goal does not hold."""
+    available = checks()
     parser = argparse.ArgumentParser(prog="python -m soak", description=soak.__doc__)
-    parser.add_argument("check", nargs="*", help=f"{', '.join(known)}; all by default")
+    parser.add_argument("check", nargs="*", help=f"{', '.join(available)}; all by default")
     parser.add_argument("--share", type=float, default=1.0, help="of the published amount of work")
     parser.add_argument(
         "--write", action="store_true", help="write figures into docs/reliability.md"
     )
     options = parser.parse_args()
-    unknown = sorted(set(options.check) - set(known))
+    unknown = sorted(set(options.check) - set(available))
     if unknown:
-        parser.error(f"no check {', '.join(unknown)}; there are {', '.join(known)}")
+        parser.error(f"no check {', '.join(unknown)}; there are {', '.join(available)}")
     holds = True
-    for name in options.check or known:
-        outcome = _run(name, known[name], options.share)
+    for name in options.check or available:
+        outcome = _run(name, available[name], options.share)
         holds &= outcome.holds
         if options.write:
-            _write(name, known[name].GOAL, outcome, options.share)
+            _write(name, available[name].GOAL, outcome, options.share)
     return 0 if holds else 1
 
 
@@ -56,7 +56,7 @@ def _run(name: str, check: ModuleType, share: float) -> Outcome:
     begin = time.perf_counter()
     outcome: Outcome = check.run(share)
     verdict = "holds" if outcome.holds else f"FAILS ({len(outcome.failures)} times)"
-    print(f"  {verdict}: {outcome.seen} [{time.perf_counter() - begin:.0f} s]", flush=True)
+    print(f"  {verdict}: {outcome.summary} [{time.perf_counter() - begin:.0f} s]", flush=True)
     for failure in outcome.failures[:MOST_FAILURES]:
         print(f"  - {failure}", flush=True)
     return outcome
@@ -65,8 +65,8 @@ def _run(name: str, check: ModuleType, share: float) -> Outcome:
 def _write(name: str, goal: str, outcome: Outcome, share: float) -> None:
     """Put one row into the table of the page, in place of that check's earlier one."""
     command = f"`python -m soak {name}{'' if share == 1.0 else f' --share {share:g}'}`"
-    seen = outcome.seen if outcome.holds else f"**missed**: {outcome.seen}"
-    row = f"| {goal} | {seen} | {command} | {datetime.now(UTC):%Y-%m-%d} |"
+    summary = outcome.summary if outcome.holds else f"**missed**: {outcome.summary}"
+    row = f"| {goal} | {summary} | {command} | {datetime.now(UTC):%Y-%m-%d} |"
     text = PAGE.read_text(encoding="utf-8")
     earlier = re.compile(rf"^\|.*`python -m soak {name}(?: --share [^`]*)?`.*\|$", re.MULTILINE)
     if earlier.search(text):

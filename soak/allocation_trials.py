@@ -29,8 +29,8 @@ NEVER = 2**62
 def watch(library: Any) -> None:
     """Tell the library which code's allocations count."""
     for line in Path("/proc/self/maps").read_text().splitlines():
-        place, rights, *rest = line.split(maxsplit=5)
-        path = rest[-1]
+        place, rights, *others = line.split(maxsplit=5)
+        path = others[-1]
         if "x" in rights and any(part in path for part in TRACED):
             low, high = (int(end, 16) for end in place.split("-"))
             library.soak_watch(ctypes.c_size_t(low), ctypes.c_size_t(high))

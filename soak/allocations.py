@@ -59,12 +59,12 @@ def run(share: float) -> Outcome:
     )
     if trials == 0:
         failures.append("no allocation was seen")
-    seen = (
+    summary = (
         f"{trials:,} failing allocations in {len(tasks)} tasks: {counts['MemoryError']:,} raised "
         f"MemoryError{others}; {counts['done']:,} tasks succeeded anyway, "
         f"{len(failures):,} other outcomes"
     )
-    return Outcome(seen, tuple(failures))
+    return Outcome(summary, tuple(failures))
 
 
 def _tasks() -> list[tuple[str, str]]:

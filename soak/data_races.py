@@ -38,10 +38,10 @@ def run(share: float) -> Outcome:
     n_actions = int(ended.stdout.split()[0]) if ended.stdout else 0
     work = f"{n_actions:,} concurrent fits and predictions, {rounds:,} forks"
     if sanitized:
-        seen = f"{work}: {len(reports)} reports"
+        summary = f"{work}: {len(reports)} reports"
     else:
-        seen = f"without the sanitizer, for which there is no build here: {work}, all ended well"
-    return Outcome(seen, tuple(failures))
+        summary = f"without the sanitizer, for which there is no build here: {work}, all ended well"
+    return Outcome(summary, tuple(failures))
 
 
 def _preloaded() -> dict[str, str]:

@@ -176,11 +176,11 @@ def run(share: float) -> Outcome:
     n_models = sum(counts.total() for counts in models_by_group.values())
     n_equal = sum(max(counts.values()) for counts in models_by_group.values())
     n_containers = sum(map(len, CONTAINERS.values()))
-    seen = (
+    summary = (
         f"{n_equal:,} of {n_models:,} equal: {len({name for name, _ in models_by_group})} models, "
         f"{n_containers} containers, {len(compared)} processes"
     )
-    return Outcome(seen, tuple(failures))
+    return Outcome(summary, tuple(failures))
 
 
 def _settings(share: float) -> list[tuple[str, tuple[str, int]]]:

@@ -35,11 +35,11 @@ def run(share: float) -> Outcome:
     n_full, is_real = _fill_disks(max(4, round(FULL_DISKS * share)), failures)
     n_kills, n_left = _kill(max(4, round(KILLS * share)), failures)
     disk = "a full file system" if is_real else "a limit on the size of files"
-    seen = (
+    summary = (
         f"{n_cut:,} truncated files rejected; {n_full} writes to {disk}; {n_kills:,} kills, "
         f"of which {n_left} left a temporary file that the next save removed"
     )
-    return Outcome(seen, tuple(failures))
+    return Outcome(summary, tuple(failures))
 
 
 def _cut_files(share: float, failures: list[str]) -> int:

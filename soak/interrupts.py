@@ -109,11 +109,11 @@ def run(share: float) -> Outcome:
         signal.signal(signal.SIGINT, before)
     total = n_trials * len(kinds)
     p99 = statistics.quantiles(latencies, n=100)[98] if len(latencies) > 1 else float("nan")
-    seen = (
+    summary = (
         f"{total:,} interrupts of {len(kinds)} kinds, {len(latencies):,} of them within the fit: "
         f"{total - len(failures):,} clean; KeyboardInterrupt after {1e3 * p99:.0f} ms (p99)"
     )
-    return Outcome(seen, tuple(failures))
+    return Outcome(summary, tuple(failures))
 
 
 def _try(

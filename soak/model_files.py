@@ -73,12 +73,12 @@ def _run(share: float, fuzz: Any) -> Outcome:
             tally[name] = max(tally[name], found.get(name, 0.0))
         tally["failures"] += found["failures"]
     sanitized = " under address and undefined-behaviour sanitizers" * _is_sanitized()
-    seen = (
+    summary = (
         f"{n_files:,} files of {len(kinds)} kinds{sanitized}: "
         f"{tally['refused']:,} rejected, the others work; slowest {tally['slowest']:.2f} s; "
         f"at most {tally['times']:.1f} × the file allocated beyond {FIXED_BYTES >> 20} MiB"
     )
-    return Outcome(seen, tuple(tally["failures"]))
+    return Outcome(summary, tuple(tally["failures"]))
 
 
 def _is_sanitized() -> bool:

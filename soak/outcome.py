@@ -1,4 +1,4 @@
-"""What a check saw."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check saw, and whether its goal holds.
+    """The result of a check, and whether its goal holds.
 
     Attributes
     ----------
-    seen : str
+    summary : str
         The figure, as docs/reliability.md prints it: counts, latencies, ratios.
     failures : tuple of str
-        What went against the goal, a line each; empty if the goal holds.
+        Violations of the goal, a line each; empty if the goal holds.
     """
 
-    seen: str
+    summary: str
     failures: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether nothing went against the goal."""
+        """Whether the goal holds."""
         return not self.failures

@@ -81,10 +81,10 @@ BASES = {
 }
 # How a fit runs, what it continues, or a number of which any other is as good; and what other
 # targets than the checks have are for.
-LEFT_ALONE = {"n_jobs", "verbose", "random_state", "warm_start", "n_estimators", "max_iter", "loss"}
-LEFT_ALONE |= {"cache_size", "categorical_features", "radius", "outlier_label", "metric", "kernel"}
-LEFT_ALONE |= {"max_samples", "max_features", "learning_rate"}
-OWN_CHOICES: dict[str, tuple[Any, ...]] = {
+FIXED = {"n_jobs", "verbose", "random_state", "warm_start", "n_estimators", "max_iter", "loss"}
+FIXED |= {"cache_size", "categorical_features", "radius", "outlier_label", "metric", "kernel"}
+FIXED |= {"max_samples", "max_features", "learning_rate"}
+CHOICES: dict[str, tuple[Any, ...]] = {
     "kernel": ("rbf", "linear", "poly", "laplacian"),
     "metric": ("euclidean", "manhattan", "chebyshev", "gower"),
     "learning_rate": (0.3, 0.7),
@@ -102,10 +102,10 @@ def _reasons(model: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield checks that a setting cannot pass, with the reason."""
     yield from _reasons_of_svms(model)
     yield from _reasons_of_trees(model)
-    whole = [model, *filter(None, (getattr(model, "estimator", None),))]
-    if any(map(_draws_rows, whole)):
-        yield WEIGHTS, "rows are drawn or held out one by one: one of weight 2 is not two of them"
-    if any(isinstance(part, KERNEL_SVMS) for part in whole):
+    models = [model, *filter(None, (getattr(model, "estimator", None),))]
+    if any(map(_draws_rows, models)):
+        yield WEIGHTS, "rows are sampled one by one: a row of weight 2 is not two rows"
+    if any(isinstance(part, KERNEL_SVMS) for part in models):
         yield WEIGHTS, "gamma='scale' knows no weights, and solutions agree within tol, not 1e-7"
 
 
@@ -180,13 +180,13 @@ def _draws_rows(model: Any) -> bool:
 
 
 def random_setting(kind: type[Any], base: dict[str, Any], rng: random.Random) -> Any:
-    """Return an estimator of some other parameters than the defaults, which `fit` takes."""
+    """Return an estimator with some random parameters that `fit` accepts."""
     for _ in range(DRAWS):
         candidates = [p for p in kind._parameters if _choices(p)]
-        chosen = rng.sample(candidates, min(rng.randint(1, 3), len(candidates)))
-        values = {parameter.name: rng.choice(_choices(parameter)) for parameter in chosen}
+        parameters = rng.sample(candidates, min(rng.randint(1, 3), len(candidates)))
+        values = {parameter.name: rng.choice(_choices(parameter)) for parameter in parameters}
         model = kind(**base | _with_estimator(kind, values, rng))
-        if _is_taken(model):
+        if _is_accepted(model):
             return model
     raise RuntimeError(f"{kind.__name__} takes none of {DRAWS} settings")
 
@@ -199,8 +199,8 @@ def _with_estimator(kind: type[Any], values: dict[str, Any], rng: random.Random)
 
 
 def _choices(parameter: Any) -> list[Any]:
-    if parameter.name in LEFT_ALONE:
-        return list(OWN_CHOICES.get(parameter.name, ()))
+    if parameter.name in FIXED:
+        return list(CHOICES.get(parameter.name, ()))
     values = _values(parameter.allowed, parameter.default)
     return [value for value in values if _is_other(value, parameter.default)]
 
@@ -238,7 +238,7 @@ def _numbers(allowed: Number, default: Any) -> list[Any]:
     return [value for value in near if value in allowed and value < MOST]
 
 
-def _is_taken(model: Any) -> bool:
+def _is_accepted(model: Any) -> bool:
     """Tell whether `fit` allows the parameters, on a table that is easy to learn."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.normal(size=(40, 5)))
@@ -290,11 +290,11 @@ def run(share: float) -> Outcome:
     for kind, base in kinds:
         for number in range(n_settings):
             rng = random.Random(f"{kind.__name__} {number}")
-            passed, excused, found = failures_of(random_setting(kind, base, rng), every)
+            passed, excused, new_failures = failures_of(random_setting(kind, base, rng), every)
             total += passed, excused
-            failures += found
-    seen = (
+            failures += new_failures
+    summary = (
         f"{len(kinds) * n_settings} settings, {len(kinds)} estimators: {total[0]:,} checks passed"
     )
-    seen += f", {total[1]} known exceptions" if total[1] else ""
-    return Outcome(seen + (f", {len(failures)} failed" if failures else ""), tuple(failures))
+    summary += f", {total[1]} known exceptions" if total[1] else ""
+    return Outcome(summary + (f", {len(failures)} failed" if failures else ""), tuple(failures))

@@ -63,13 +63,13 @@ def run(share: float) -> Outcome:
         elif complaint:
             failures.append(f"problem {seed}: {case}: {complaint}")
     weaker = counts[UNPROVED + "within"]
-    seen = (
+    summary = (
         f"{n_problems} problems: {counts['within']} within the tolerance ({weaker} "
         "of them linear SVMs without a published dual, checked against a weaker bound), "
         f"{counts['warned']} with a warning, {counts['refused']} rejected with a reason; "
         f"{len(failures)} wrong gaps"
     )
-    return Outcome(seen, tuple(failures))
+    return Outcome(summary, tuple(failures))
 
 
 def fit_and_check(case: Case) -> tuple[str, str]:

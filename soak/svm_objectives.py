@@ -91,10 +91,10 @@ def one_class(model: Any, X: np.ndarray, _: Any, weights: np.ndarray) -> Bounds:
     half = 0.5 * float(beta @ K @ beta)
     losses = float(weights @ np.maximum(0.0, rho - K @ beta))
     others = abs(rho) * total + losses
-    found = _bounds(half - rho * total + losses, -half, beta, K, weights, others)
+    solution = _bounds(half - rho * total + losses, -half, beta, K, weights, others)
     # A plane through the origin has w = 0: gaps are then a part of what w is for any weights.
     first = np.clip(total - np.append(0.0, np.cumsum(weights)[:-1]), 0.0, weights)
-    return replace(found, half_square=max(half, NOTHING * 0.5 * float(first @ K @ first)))
+    return replace(solution, half_square=max(half, NOTHING * 0.5 * float(first @ K @ first)))
 
 
 def svr(model: Any, X: np.ndarray, t: np.ndarray, weights: np.ndarray) -> Bounds:
@@ -153,11 +153,13 @@ def _square(v: np.ndarray) -> float:
     return float(v @ v)
 
 
-def _squared_dual(full: Any, C: Any, beta: np.ndarray, linear: np.ndarray, own: Any) -> float:
+def _squared_dual(
+    full: Any, C: Any, beta: np.ndarray, linear: np.ndarray, linear_term: Any
+) -> float:
     """Return the dual of β, or of what is best with its signs: 1 − y z may have lost its digits."""
 
     def value(beta: np.ndarray) -> float:
-        return own(beta) - 0.5 * _square(full.T @ beta) - 0.25 * float(beta @ (beta / C))
+        return linear_term(beta) - 0.5 * _square(full.T @ beta) - 0.25 * float(beta @ (beta / C))
 
     used = np.flatnonzero(beta)
     if not len(used):
@@ -188,16 +190,18 @@ def _lasso(full: np.ndarray, w: np.ndarray, s: Any, C: Any, slack: Any) -> Bound
     columns = (signed * size[:, np.newaxis]).T  # in units of the rows, for the sake of the program
     for slope in (np.ones(len(s)), 1.0 - slack):
         bounds = (0.0, None)
-        found = linprog(
+        solution = linprog(
             -slope * size, np.vstack([columns, -columns]), np.ones(2 * len(w)), bounds=bounds
         )
-        if found.x is not None:
-            best = max(best, *(value((1 - k) * found.x * size + k * pull) for k in (0.0, 0.5, 0.9)))
+        if solution.x is not None:
+            best = max(
+                best, *(value((1 - k) * solution.x * size + k * pull) for k in (0.0, 0.5, 0.9))
+            )
     return _linear_bounds(primal, best, primal, 0.0)
 
 
 def _best_dual(
-    full: np.ndarray, w: np.ndarray, ends: np.ndarray, beyond: np.ndarray, own: Any
+    full: np.ndarray, w: np.ndarray, ends: np.ndarray, beyond: np.ndarray, linear_term: Any
 ) -> float:
     """Return the best dual of coefficients that are 0 without a slack, at their end with one."""
     best = -np.inf
@@ -208,16 +212,16 @@ def _best_dual(
         if len(free):
             beta[free] = 0.0
             low, high = np.minimum(0.0, ends[free]), np.maximum(0.0, ends[free])
-            rest = w - full.T @ beta
-            found = lsq_linear(
-                full[free].T * ends[free], rest, (0.0, 1.0), method="bvls", tol=1e-15
+            residual = w - full.T @ beta
+            solution = lsq_linear(
+                full[free].T * ends[free], residual, (0.0, 1.0), method="bvls", tol=1e-15
             )
-            beta[free] = np.clip(found.x * ends[free], low, high)
-            best = max(best, own(beta) - 0.5 * _square(full.T @ beta))
+            beta[free] = np.clip(solution.x * ends[free], low, high)
+            best = max(best, linear_term(beta) - 0.5 * _square(full.T @ beta))
             # What is left of w by the rows at the edge, without bounds: exact where none binds.
             change = np.linalg.lstsq(full[free].T, w - full.T @ beta, rcond=None)[0]
             beta[free] = np.clip(beta[free] + change, low, high)
-        best = max(best, own(beta) - 0.5 * _square(full.T @ beta))
+        best = max(best, linear_term(beta) - 0.5 * _square(full.T @ beta))
     return best
 
 
@@ -225,40 +229,42 @@ def linear_svr(model: Any, X: np.ndarray, t: np.ndarray, weights: np.ndarray) ->
     """½‖w‖² + Σ C max(0, |t − z| − ε)^p."""
     full, (w,) = _with_constant(model, X)
     C, epsilon = model.C * weights, model.epsilon
-    rest = t - full @ w
-    beyond = np.abs(rest) - epsilon
+    residual = t - full @ w
+    beyond = np.abs(residual) - epsilon
     slack = np.maximum(0.0, beyond)
     half = 0.5 * float(w @ w)
 
-    def own(beta: np.ndarray) -> float:
+    def linear_term(beta: np.ndarray) -> float:
         return float(t @ beta) - epsilon * float(np.abs(beta).sum())
 
     if model.loss == "squared_epsilon_insensitive":
-        beta = 2.0 * C * np.sign(rest) * slack
-        dual = _squared_dual(full, C, beta, t - epsilon * np.sign(rest), own)
+        beta = 2.0 * C * np.sign(residual) * slack
+        dual = _squared_dual(full, C, beta, t - epsilon * np.sign(residual), linear_term)
         losses = float(C @ slack**2)
         return _linear_bounds(half + losses, dual, half, C @ (np.abs(full) @ np.abs(w)))
     losses = float(C @ slack)
     if epsilon == 0.0:  # both ends are possible at the edge
-        dual = _two_sided_dual(full, w, t, C, rest)
+        dual = _two_sided_dual(full, w, t, C, residual)
     else:
-        ends = np.where(rest > 0.0, C, -C)
-        dual = _best_dual(full, w, ends, beyond / np.abs(t).max(), own)
+        ends = np.where(residual > 0.0, C, -C)
+        dual = _best_dual(full, w, ends, beyond / np.abs(t).max(), linear_term)
     return _linear_bounds(half + losses, dual, half, C @ (np.abs(full) @ np.abs(w)))
 
 
 def _two_sided_dual(
-    full: np.ndarray, w: np.ndarray, t: np.ndarray, C: np.ndarray, rest: np.ndarray
+    full: np.ndarray, w: np.ndarray, t: np.ndarray, C: np.ndarray, residual: np.ndarray
 ) -> float:
     best = -np.inf
     for near in NEAR:
-        beta = np.sign(rest) * C
-        free = np.flatnonzero(np.abs(rest) <= near * np.abs(t).max())
+        beta = np.sign(residual) * C
+        free = np.flatnonzero(np.abs(residual) <= near * np.abs(t).max())
         if len(free):
             beta[free] = 0.0
-            left = w - full.T @ beta
-            found = lsq_linear(full[free].T * C[free], left, (-1.0, 1.0), method="bvls", tol=1e-15)
-            beta[free] = np.clip(found.x, -1.0, 1.0) * C[free]
+            remainder = w - full.T @ beta
+            solution = lsq_linear(
+                full[free].T * C[free], remainder, (-1.0, 1.0), method="bvls", tol=1e-15
+            )
+            beta[free] = np.clip(solution.x, -1.0, 1.0) * C[free]
         best = max(best, float(t @ beta) - 0.5 * _square(full.T @ beta))
     return best
 
@@ -293,8 +299,8 @@ def _simplex_dual(
     tied = np.flatnonzero(ties.sum(axis=1) > 1)
     if len(tied):
         shares[tied] = 0.0
-        own = np.eye(k)[label]
-        rest = W - (C[:, np.newaxis] * (own - shares)).T @ full
+        linear_term = np.eye(k)[label]
+        residual = W - (C[:, np.newaxis] * (linear_term - shares)).T @ full
         places = [(i, m) for i in tied for m in np.flatnonzero(ties[i])]
         columns = np.zeros((W.size + len(tied), len(places)))
         heavy = 1e3 * float(np.abs(C[tied, np.newaxis] * full[tied]).max() or 1.0)
@@ -303,9 +309,9 @@ def _simplex_dual(
             block[m] = -C[i] * full[i]
             columns[: W.size, j] = block.reshape(-1)
             columns[W.size + int(np.searchsorted(tied, i)), j] = heavy
-        target = np.concatenate([rest.reshape(-1), np.full(len(tied), heavy)])
-        found, _ = nnls(columns, target, maxiter=30 * len(places))
-        for (i, m), value in zip(places, found, strict=True):
+        target = np.concatenate([residual.reshape(-1), np.full(len(tied), heavy)])
+        solution, _ = nnls(columns, target, maxiter=30 * len(places))
+        for (i, m), value in zip(places, solution, strict=True):
             shares[i, m] = value
         shares /= shares.sum(axis=1)[:, np.newaxis]
     alpha = C[:, np.newaxis] * (np.eye(k)[label] - shares)

@@ -511,7 +511,7 @@ def exercise_trees(model, rng):
 
 
 COMPOSITES = (BaggedModel, EstimatorCommittee, AdditiveModel)
-ASKED = (
+METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "staged_predict"),
     *("staged_predict_proba", "staged_decision_function", "predict_trees"),
 )
@@ -526,7 +526,7 @@ def exercise_composite(model, rng):
     if getattr(model, "n_features_in_", 0) > 1000:
         return
     X = probe_members(model, rng)
-    for name in ASKED:
+    for name in METHODS:
         ask = getattr(model, name, None)
         if ask is not None:
             with contextlib.suppress(HedgerowError):
@@ -552,19 +552,21 @@ def probe_members(model, rng):
 
 def schemas_in(model, places):
     """Yield the schema of every innermost model, and the columns that it is handed."""
-    held = model._model
-    if not isinstance(held, COMPOSITES):
-        yield held.schema, places
-    elif isinstance(held, BaggedModel):
-        for index, member in enumerate(held.estimators):
-            drawn = held.sampling.features(index) if not held.sampling.takes_all_columns else places
-            yield from schemas_in(member, places[drawn[drawn < len(places)]])
+    fitted = model._model
+    if not isinstance(fitted, COMPOSITES):
+        yield fitted.schema, places
+    elif isinstance(fitted, BaggedModel):
+        for index, member in enumerate(fitted.estimators):
+            columns = (
+                fitted.sampling.features(index) if not fitted.sampling.takes_all_columns else places
+            )
+            yield from schemas_in(member, places[columns[columns < len(places)]])
     else:
-        if isinstance(held, AdditiveModel):
-            starts = [] if isinstance(held.start, np.ndarray) else [held.start]
-            inside = starts + [stage.learner for stage in held.stages]
+        if isinstance(fitted, AdditiveModel):
+            starts = [] if isinstance(fitted.start, np.ndarray) else [fitted.start]
+            inside = starts + [stage.learner for stage in fitted.stages]
         else:
-            inside = [member for estimators in held.fitted for member in estimators]
+            inside = [member for estimators in fitted.fitted for member in estimators]
         for member in inside:
             yield from schemas_in(member, places)
 
@@ -582,30 +584,32 @@ def exercise_linear(model, rng):
 
 
 def exercise_kernels(model, rng):
-    held = model._model
-    if held.schema.n_features > 1000:  # sparse vectors may have any number of empty columns
+    fitted = model._model
+    if fitted.schema.n_features > 1000:  # sparse vectors may have any number of empty columns
         return
-    kernel = held.kernel
+    kernel = fitted.kernel
     if kernel.function is not None:
         model.set_params(kernel=_products)
-    X = probe(held.schema, rng, gaps=False)
+    X = probe(fitted.schema, rng, gaps=False)
     numbers = np.asarray(X, np.float64)
     try:
         scores = model._scores(X)
     except DataError:  # constants of a forged kernel may be of any size
         return
     if kernel.name == "precomputed":
-        K = numbers[:, held.support]
+        K = numbers[:, fitted.support]
     else:
-        dense = held.vectors.toarray() if scipy.sparse.issparse(held.vectors) else held.vectors
+        dense = (
+            fitted.vectors.toarray() if scipy.sparse.issparse(fitted.vectors) else fitted.vectors
+        )
         name = "linear" if kernel.function is not None else kernel.name
         constants = (kernel.gamma, kernel.coef0, kernel.degree)
         K = oracle_of_kernels.kernel(name, numbers, dense, *constants)
-    coefficients = held.svm_coefficients()
-    expected = K @ coefficients.T + held.intercepts
-    size = np.abs(K) @ np.abs(coefficients).T + np.abs(held.intercepts)
+    coefficients = fitted.svm_coefficients()
+    expected = K @ coefficients.T + fitted.intercepts
+    size = np.abs(K) @ np.abs(coefficients).T + np.abs(fitted.intercepts)
     # A sum of products that a steep kernel makes much of may be off in its last digits.
-    exact = 1e-4 if held.single else 1e-9
+    exact = 1e-4 if fitted.single else 1e-9
     near = np.abs(scores - expected) <= exact * (size + np.abs(coefficients).sum(axis=1))
     is_steep = (
         kernel.name != "precomputed" and not 1e-100 < kernel.gamma * max(1, kernel.degree) < 10
@@ -614,22 +618,22 @@ def exercise_kernels(model, rng):
     model.predict(X)
     if hasattr(model, "classes_"):
         model.decision_function(X)
-    if held.sigmoids is not None:
+    if fitted.sigmoids is not None:
         model.set_params(probability=True).predict_proba(X)
 
 
 def exercise_neighbors(model, rng):
-    held = model._model
-    if held.schema.n_features > 1000:  # sparse rows may have any number of empty columns
+    fitted = model._model
+    if fitted.schema.n_features > 1000:  # sparse rows may have any number of empty columns
         return
     if isinstance(getattr(model, "weights", None), NotStored):
         model.set_params(weights="uniform")
-    if held.metric.function is not None:
+    if fitted.metric.function is not None:
         model.set_params(metric=lambda a, b, **_: np.abs(a - b).sum())
-    X = probe(held.schema, rng, gaps=held.gower is not None)
-    X = abs(X) if held.metric.name == "precomputed" else X
+    X = probe(fitted.schema, rng, gaps=fitted.gower is not None)
+    X = abs(X) if fitted.metric.name == "precomputed" else X
     if hasattr(model, "kneighbors"):
-        exercise_nearest(model.set_params(n_neighbors=min(3, held.n_rows)), X)
+        exercise_nearest(model.set_params(n_neighbors=min(3, fitted.n_rows)), X)
     if hasattr(model, "radius_neighbors"):
         model.radius_neighbors(X)
     if hasattr(model, "predict") and getattr(model, "outlier_label_", "") is not None:
@@ -639,14 +643,14 @@ def exercise_neighbors(model, rng):
 
 
 def exercise_nearest(model, X):
-    held = model._model
+    fitted = model._model
     distances, indices = model.kneighbors(X)
-    assert ((indices >= 0) & (indices < held.n_rows)).all()
+    assert ((indices >= 0) & (indices < fitted.n_rows)).all()
     assert (distances[:, 1:] >= distances[:, :-1]).all()
-    rows = held.rows.toarray() if scipy.sparse.issparse(held.rows) else held.rows
-    if held.metric.spec.sums_powers and held.metric.p <= 8:
+    rows = fitted.rows.toarray() if scipy.sparse.issparse(fitted.rows) else fitted.rows
+    if fitted.metric.spec.sums_powers and fitted.metric.p <= 8:
         parts = (np.asarray(part, np.longdouble) for part in (rows, X))
-        named = (held.metric.name, held.metric.p)
+        named = (fitted.metric.name, fitted.metric.p)
         sums = oracle_of_neighbors.sums(*parts, *named)
         expected = np.sort(oracle_of_neighbors.finished(sums, *named), axis=1)
         np.testing.assert_allclose(distances, expected[:, : model.n_neighbors].astype(float), 1e-9)

@@ -41,8 +41,12 @@ def printed_with_any_threads(code):
 
 
 def _printed_here(code, *arguments):
-    told = mock.patch.object(sys, "argv", ["-c", *map(str, arguments)])
-    with told, contextlib.redirect_stdout(io.StringIO()) as printed, warnings.catch_warnings():
+    patched_argv = mock.patch.object(sys, "argv", ["-c", *map(str, arguments)])
+    with (
+        patched_argv,
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         exec(code, {})
     return printed.getvalue()

@@ -19,7 +19,7 @@ from hedgerow._spelling import near
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("name", "message"),
     [
         ("n_estimator", "did you mean 'n_estimators'?"),
         ("learning_rates", "did you mean 'learning_rate'?"),
@@ -35,10 +35,10 @@ from hedgerow._spelling import near
         ("wings", "its parameters are loss, "),
     ],
 )
-def test_an_unknown_name_is_answered_with_ours(given, message):
+def test_an_unknown_name_is_answered_with_ours(name, message):
     with pytest.raises(TypeError) as caught:
-        hr.GradientBoostingClassifier(**{given: 1})
-    expected = f"GradientBoostingClassifier has no parameter {given!r}; {message}"
+        hr.GradientBoostingClassifier(**{name: 1})
+    expected = f"GradientBoostingClassifier has no parameter {name!r}; {message}"
     assert str(caught.value).startswith(expected)
 
 

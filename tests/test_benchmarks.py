@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks import kernel_svms, measure
-from benchmarks.__main__ import chosen_cases, main, parse
+from benchmarks.__main__ import main, parse, select_cases
 from benchmarks.boosters import BOOSTERS
 from benchmarks.breiman import (
     INPUTS,
@@ -40,15 +40,13 @@ from benchmarks.cases import (
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
 from benchmarks.kernel_svms import KERNEL_CASES, run_kernel
-from benchmarks.libraries import LIBRARIES, adapter
+from benchmarks.libraries import LIBRARIES, NEIGHBOR_LIBRARIES, adapter
 from benchmarks.linear_svms import LINEAR_CASES, run_linear
 from benchmarks.machine import ISA_LEVELS, isa_level
 from benchmarks.many_categories import CATEGORY_CASES, run_categories
 from benchmarks.measure import Entrant, alternating, available_cores, take_turns
-from benchmarks.memory import PROCESS, peak_extra_bytes
-from benchmarks.neighbors import NEIGHBOR_LIBRARIES
-from benchmarks.processes import Worker, WorkerError
-from benchmarks.real_data import REAL_SETS, found_in, load, prepared, text_columns
+from benchmarks.processes import PROCESS, Worker, WorkerError, peak_extra_bytes
+from benchmarks.real_data import REAL_SETS, available_sets, load, prepared, text_columns
 from benchmarks.report import CaseReport, markdown_table, table, verdict_line
 from benchmarks.results import (
     GREATER_IS_BETTER,
@@ -56,7 +54,7 @@ from benchmarks.results import (
     Bar,
     Result,
     Timing,
-    judge,
+    check_bar,
     largest_gap,
     standard_errors_above_zero,
 )
@@ -67,7 +65,7 @@ TINY = Case(
     about="tiny",
     rows=600,
     columns=12,
-    held_out=400,
+    test_rows=400,
     settings=BoostingSettings(n_trees=5, max_leaves=7),
 )
 
@@ -174,7 +172,7 @@ def test_a_generated_table_is_the_same_every_time_and_float32_in_row_order():
     assert first.X.dtype == np.float32
     assert first.X.flags.c_contiguous
     assert first.X.shape == (600, 12)
-    assert first.X_held_out.shape == (400, 12)
+    assert first.X_test.shape == (400, 12)
 
 
 def test_the_binary_signal_can_be_learned_but_not_perfectly():
@@ -276,14 +274,14 @@ def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
     data = make(replace(TINY, rows=2_000, settings=settings))
     model = BOOSTERS[name](settings, threads=1)
     model.fit(data.X, data.y)
-    probabilities = model.predict(data.X_held_out)
+    probabilities = model.predict(data.X_test)
     if n_classes == 2:
         assert probabilities.shape == (400,)
-        assert roc_auc_score(data.y_held_out, probabilities) > 0.65
+        assert roc_auc_score(data.y_test, probabilities) > 0.65
     else:
         np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
-        often = np.bincount(data.y_held_out).max() / 400
-        assert (probabilities.argmax(axis=1) == data.y_held_out).mean() > often
+        often = np.bincount(data.y_test).max() / 400
+        assert (probabilities.argmax(axis=1) == data.y_test).mean() > often
 
 
 @pytest.mark.parametrize("name", [HEDGEROW, "lightgbm", "xgboost-leaf", "catboost", "scikit-learn"])
@@ -294,8 +292,8 @@ def test_the_estimator_of_a_library_predicts_as_its_fast_path_does(name):
     model.fit(data.X, data.y)
     estimator = model.estimator().fit(data.X, data.y)
     np.testing.assert_allclose(
-        estimator.predict_proba(data.X_held_out[:5])[:, 1],
-        model.predict(data.X_held_out[:5]),
+        estimator.predict_proba(data.X_test[:5])[:, 1],
+        model.predict(data.X_test[:5]),
         rtol=1e-5,
     )
 
@@ -328,7 +326,7 @@ def test_trees_of_every_kind_get_what_they_know_of_and_beat_guessing(name, estim
     assert known["random_state"] == 0
     assert known.get("n_estimators", 7) == 7
     assert known.get("n_jobs", 1) == 1
-    assert roc_auc_score(data.y_held_out, model.predict(data.X_held_out)) > 0.52
+    assert roc_auc_score(data.y_test, model.predict(data.X_test)) > 0.52
 
 
 def test_parameters_of_a_case_reach_the_estimator_and_those_of_a_variant_go_first():
@@ -356,14 +354,14 @@ def test_a_library_without_an_estimator_says_so():
 def test_staged_errors_end_with_the_error_of_the_whole_model(name):
     data = make(replace(TINY, rows=2_000))
     model = fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
-    errors = model.staged_errors(data.X_held_out, data.y_held_out)
+    errors = model.staged_errors(data.X_test, data.y_test)
     assert len(errors) == 5
-    assert errors[-1] == (model.model.predict(data.X_held_out) != data.y_held_out).mean()
+    assert errors[-1] == (model.model.predict(data.X_test) != data.y_test).mean()
 
 
 def test_scikit_learn_on_bins_learns_the_same_where_every_value_has_a_bin():
     data = make(replace(TINY, rows=2_000))
-    data = data._replace(X=np.round(data.X), X_held_out=np.round(data.X_held_out))
+    data = data._replace(X=np.round(data.X), X_test=np.round(data.X_test))
     plain, binned = (
         fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
         for name in ("scikit-learn", "scikit-learn-binned")
@@ -378,8 +376,8 @@ def test_adaboost_goes_round_by_round_as_scikit_learns_does_on_the_same_bins():
         fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=20)
         for name in (HEDGEROW, "scikit-learn-binned")
     )
-    held_out = data.X_held_out, data.y_held_out
-    np.testing.assert_allclose(ours.staged_errors(*held_out), theirs.staged_errors(*held_out))
+    test_rows = data.X_test, data.y_test
+    np.testing.assert_allclose(ours.staged_errors(*test_rows), theirs.staged_errors(*test_rows))
 
 
 # Measuring
@@ -462,13 +460,13 @@ def test_a_worker_that_cannot_start_says_why():
 
 def test_a_ratio_is_taken_to_the_fastest_of_the_peers_by_best_time():
     results = [timed(HEDGEROW, 2.0), timed("lightgbm", 5.0), timed("xgboost-leaf", 4.0)]
-    verdict = judge(Bar("fit", "times", 0.5, ("lightgbm", "xgboost-leaf")), results)
+    verdict = check_bar(Bar("fit", "times", 0.5, ("lightgbm", "xgboost-leaf")), results)
     assert (verdict.reached, verdict.reference, verdict.met) == (0.5, "xgboost-leaf", True)
 
 
 def test_a_bar_is_missed_when_the_ratio_is_above_it():
     results = [timed(HEDGEROW, 2.1), timed("lightgbm", 4.0)]
-    assert judge(Bar("fit", "times", 0.5, ("lightgbm",)), results).met is False
+    assert check_bar(Bar("fit", "times", 0.5, ("lightgbm",)), results).met is False
 
 
 @pytest.mark.parametrize(
@@ -485,7 +483,7 @@ def test_a_score_is_compared_with_the_best_score_in_its_own_direction(
         Result("catboost", score=0.90),
     ]
     bar = Bar("score", "within", 0.025, ("lightgbm", "catboost"))
-    verdict = judge(bar, results, greater_is_better=greater_is_better)
+    verdict = check_bar(bar, results, greater_is_better=greater_is_better)
     assert verdict.reference == reference
     assert verdict.reached == pytest.approx(worse)
     assert verdict.met is (worse <= 0.025)
@@ -493,13 +491,13 @@ def test_a_score_is_compared_with_the_best_score_in_its_own_direction(
 
 def test_an_absolute_bar_holds_the_median_call_to_a_time():
     one_row = Timing((1e-6, 30e-6, 50e-6), threads=1)
-    verdict = judge(Bar("one row", "absolute", 40e-6), [Result(HEDGEROW, one_row=one_row)])
+    verdict = check_bar(Bar("one row", "absolute", 40e-6), [Result(HEDGEROW, one_row=one_row)])
     assert (verdict.reached, verdict.met) == (30e-6, True)
 
 
 def test_nothing_is_judged_when_a_peer_of_the_bar_was_not_measured():
     results = [timed(HEDGEROW, 1.0), timed("lightgbm", 4.0)]
-    verdict = judge(Bar("fit", "times", 0.5, ("lightgbm", "xgboost-leaf")), results)
+    verdict = check_bar(Bar("fit", "times", 0.5, ("lightgbm", "xgboost-leaf")), results)
     assert verdict.met is None
     assert verdict_line(verdict, quick=False).startswith("not measured: fit ≤ 0.5 ×")
 
@@ -507,7 +505,7 @@ def test_nothing_is_judged_when_a_peer_of_the_bar_was_not_measured():
 def test_curves_are_compared_where_they_are_furthest_apart():
     bar = Bar("staged errors", "near", 0.02, ("scikit-learn",))
     ours = Result(HEDGEROW, staged_errors=(0.4, 0.33, 0.3))
-    verdict = judge(bar, [ours, Result("scikit-learn", staged_errors=(0.4, 0.36, 0.3))])
+    verdict = check_bar(bar, [ours, Result("scikit-learn", staged_errors=(0.4, 0.36, 0.3))])
     assert verdict.reached == pytest.approx(0.03)
     assert verdict.met is False
     assert verdict_line(verdict, quick=False) == (
@@ -533,7 +531,7 @@ def test_worse_is_worse_beyond_noise_by_the_differences_on_the_same_draws(shift,
     wobble = np.array([0.003, -0.003, 0.002, -0.002])
     bar = Bar("score", "noise", 2.0, (HEDGEROW,), subject="hedgerow-combined")
     results = [on_draws(HEDGEROW, *base), on_draws("hedgerow-combined", *(base + wobble + shift))]
-    verdict = judge(bar, results)
+    verdict = check_bar(bar, results)
     t = stats.ttest_rel(results[1].scores, results[0].scores).statistic
     assert verdict.reached == pytest.approx(t, abs=1e-9)
     assert verdict.met is met
@@ -547,7 +545,9 @@ def test_a_difference_that_is_always_the_same_is_no_noise():
 
 def test_a_bar_about_a_variant_names_it():
     results = [on_draws(HEDGEROW, 0.2, 0.3), on_draws("hedgerow-combined", 0.1, 0.22)]
-    verdict = judge(Bar("score", "noise", 2.0, (HEDGEROW,), subject="hedgerow-combined"), results)
+    verdict = check_bar(
+        Bar("score", "noise", 2.0, (HEDGEROW,), subject="hedgerow-combined"), results
+    )
     assert verdict_line(verdict, quick=False) == (
         "met: score of hedgerow-combined at most 2 standard errors worse than hedgerow; "
         "reached 9.0 standard errors better than hedgerow"
@@ -556,7 +556,7 @@ def test_a_bar_about_a_variant_names_it():
 
 def test_a_published_error_is_a_bar_of_its_own():
     problem = PROBLEMS[0]
-    verdict = judge(problem.bars[0], [on_draws(HEDGEROW, 0.17, 0.19)])
+    verdict = check_bar(problem.bars[0], [on_draws(HEDGEROW, 0.17, 0.19)])
     assert verdict_line(verdict, quick=False) == "MISSED: score ≤ 0.178; reached 0.18"
 
 
@@ -609,10 +609,10 @@ def test_a_markdown_table_is_aligned():
 
 def test_a_missed_bar_says_so_loudly_but_a_quick_run_says_nothing():
     results = [timed(HEDGEROW, 3.0), timed("lightgbm", 4.0)]
-    verdict = judge(Bar("fit", "times", 0.5, ("lightgbm",)), results)
-    wanted = "fit ≤ 0.5 × lightgbm; reached 0.75 × lightgbm"
-    assert verdict_line(verdict, quick=False) == f"MISSED: {wanted}"
-    assert verdict_line(verdict, quick=True) == f"quick run, says nothing: {wanted}"
+    verdict = check_bar(Bar("fit", "times", 0.5, ("lightgbm",)), results)
+    verdict_text = "fit ≤ 0.5 × lightgbm; reached 0.75 × lightgbm"
+    assert verdict_line(verdict, quick=False) == f"MISSED: {verdict_text}"
+    assert verdict_line(verdict, quick=True) == f"quick run, not meaningful: {verdict_text}"
 
 
 def test_a_level_needs_the_flags_of_every_level_below():
@@ -680,7 +680,7 @@ def test_a_quick_run_of_a_problem_finds_the_error_in_each_draw(tmp_path, capsys)
 
 
 def test_the_name_of_a_group_stands_for_its_cases_and_repeats_are_for_those_that_are_timed():
-    cases = chosen_cases(parse(["--cases", "breiman", "forest", "--repeats", "7"]))
+    cases = select_cases(parse(["--cases", "breiman", "forest", "--repeats", "7"]))
     assert [case.name for case in cases] == ["forest", *(problem.name for problem in PROBLEMS)]
     assert cases[0].turns == 7
     assert cases[1:] == list(PROBLEMS)
@@ -702,7 +702,7 @@ def data_folder(tmp_path):
 
 def test_a_real_table_loses_its_target_and_is_prepared_for_each_library(data_folder):
     pytest.importorskip("pandas")
-    (adult,) = found_in(data_folder)
+    (adult,) = available_sets(data_folder)
     features, y = load(adult, data_folder)
     assert list(features.columns) == ["age", "workclass"]
     assert set(np.unique(y)) == {0, 1}
@@ -724,13 +724,13 @@ def test_a_real_table_is_scored_by_the_mean_of_five_folds(data_folder, library):
 
 
 def test_a_real_case_without_its_folder_is_refused():
-    with pytest.raises(SystemExit, match="no data for adult: give their folder with --data"):
+    with pytest.raises(SystemExit, match="no data for adult: pass their folder with --data"):
         main(["--cases", "adult", "--libraries", "scikit-learn"])
 
 
 @pytest.mark.parametrize("case", LINEAR_CASES[::3], ids=lambda case: case.name)
 def test_linear_svms_are_timed_and_reach_the_objective_of_scikit_learn(case):
-    results = run_linear(case.made_quick(), case.libraries, print)
+    results = run_linear(case.quick_version(), case.libraries, print)
     assert [result.library for result in results] == [HEDGEROW, "scikit-learn"]
     ours, theirs = results
     assert ours.error is theirs.error is None
@@ -740,7 +740,7 @@ def test_linear_svms_are_timed_and_reach_the_objective_of_scikit_learn(case):
 
 @pytest.mark.parametrize("case", KERNEL_CASES[::3], ids=lambda case: case.name)
 def test_kernel_svms_are_timed_and_reach_the_dual_objective_of_scikit_learn(case):
-    ours, theirs = run_kernel(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
+    ours, theirs = run_kernel(case.quick_version(), [HEDGEROW, "scikit-learn"], print)
     assert ours.error is theirs.error is None
     assert ours.fit.best > 0
     assert ours.predict.best > 0
@@ -750,7 +750,7 @@ def test_kernel_svms_are_timed_and_reach_the_dual_objective_of_scikit_learn(case
 @pytest.mark.parametrize("case", CATEGORY_CASES, ids=lambda case: case.name)
 def test_very_many_categories_are_timed_and_scored(case):
     pytest.importorskip("pandas")
-    (ours,) = run_categories(case.made_quick(), [HEDGEROW], print)
+    (ours,) = run_categories(case.quick_version(), [HEDGEROW], print)
     assert ours.error is None
     assert ours.fit.best > 0
     assert ours.predict.best > 0
@@ -759,7 +759,7 @@ def test_very_many_categories_are_timed_and_scored(case):
 
 @pytest.mark.parametrize("case", DEPENDENCE_CASES, ids=lambda case: case.name)
 def test_partial_dependence_is_timed_beside_scikit_learn(case: DependenceCase) -> None:
-    ours, theirs = run_dependence(case.made_quick(), [HEDGEROW, "scikit-learn"], print)
+    ours, theirs = run_dependence(case.quick_version(), [HEDGEROW, "scikit-learn"], print)
     for result in (ours, theirs):
         assert result.error is None
         assert result.explain.best > 0.0

@@ -32,15 +32,15 @@ def rows(library):
 
 def answers(name):
     """Return what the constructors say of a name that is not theirs; None if one takes it."""
-    said = []
+    messages = []
     for estimator in ESTIMATORS:
         try:
             estimator(**{name: 1})
         except TypeError as error:
-            said.append(str(error))
+            messages.append(str(error))
         else:
             return None
-    return " ".join(said)
+    return " ".join(messages)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -61,8 +61,8 @@ def test_what_the_page_calls_ours_is_a_parameter(library):
 def test_the_constructors_answer_with_what_the_page_says(library):
     for theirs, ours in rows(library):
         for name in theirs if ours else ():
-            said = answers(name)
-            assert said is None or any(f"'{one}'" in said for one in ours), name
+            message = answers(name)
+            assert message is None or any(f"'{one}'" in message for one in ours), name
 
 
 def losses(library):
@@ -83,12 +83,12 @@ def test_losses_are_answered_as_the_page_says(library):
     answered = list(losses(library))
     assert len(answered) >= 5
     for theirs, ours, named in answered:
-        said = []
+        messages = []
         for estimator in ESTIMATORS if named is None else [getattr(hr, named)]:
             loss = next(p for p in estimator._parameters if p.name == "loss")
-            said.append(value_instead("loss", theirs, _options(loss.allowed)))
+            messages.append(value_instead("loss", theirs, _options(loss.allowed)))
         is_ours = named is None and theirs == ours
-        assert is_ours or any(f"'{ours}'" in each for each in said), (theirs, said)
+        assert is_ours or any(f"'{ours}'" in each for each in messages), (theirs, messages)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -39,16 +39,16 @@ def test_a_file_of_an_earlier_version_predicts_the_same_bits(file):
     model = hr.load(file)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        said = answers(model, queries)
-    assert set(expected) <= set(said)
+        outputs = answers(model, queries)
+    assert set(expected) <= set(outputs)
     for method, answer in expected.items():
-        assert said[method].dtype == answer.dtype
+        assert outputs[method].dtype == answer.dtype
         if answer.dtype.kind == "f" and file.stem.startswith(
             NUMPY_DECIDED.get(file.parent.name, ())
         ):
-            np.testing.assert_allclose(said[method], answer, rtol=LAST_BITS, atol=LAST_BITS)
+            np.testing.assert_allclose(outputs[method], answer, rtol=LAST_BITS, atol=LAST_BITS)
         else:
-            assert said[method].tobytes() == answer.tobytes(), method
+            assert outputs[method].tobytes() == answer.tobytes(), method
 
 
 def test_there_is_a_file_of_every_kind():

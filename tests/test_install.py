@@ -72,16 +72,16 @@ def test_a_log_gets_lines_while_pip_is_silent(install, pip, monkeypatch, capfd):
 
 
 def test_a_failure_is_pips_exit_code_and_its_last_lines(pip):
-    said = "print('a.cpp:1: error: no'); print('x\\n' * 90); print('the end')"
-    pip(f"import sys; {said}; sys.exit(3)")
+    script = "print('a.cpp:1: error: no'); print('x\\n' * 90); print('the end')"
+    pip(f"import sys; {script}; sys.exit(3)")
     ended = subprocess.run(
         [sys.executable, str(PROGRAM), "x"], capture_output=True, text=True, env=os.environ
     )
     assert ended.returncode == 3
-    shown = ended.stderr.splitlines()
-    assert shown[0] == "a.cpp:1: error: no"
-    assert shown[-2:] == ["the end", "pip failed; all that it said is in build/install.log."]
-    assert len(shown) < 50
+    lines = ended.stderr.splitlines()
+    assert lines[0] == "a.cpp:1: error: no"
+    assert lines[-2:] == ["the end", "pip failed; all that it said is in build/install.log."]
+    assert len(lines) < 50
 
 
 def test_dependencies_are_those_of_the_project_and_of_the_extra(install, tmp_path, monkeypatch):

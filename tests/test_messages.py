@@ -673,7 +673,7 @@ def test_set_params_and_searches():
 
 
 @pytest.mark.parametrize(
-    ("given", "pattern"),
+    ("assignment", "pattern"),
     [
         ("num_leaves=31", "--param num_leaves: .*did you mean 'max_leaves'"),
         ("loss=mse", "loss='mse' is not allowed; did you mean 'squared_error'"),
@@ -681,9 +681,9 @@ def test_set_params_and_searches():
         ("device=cuda", "--param device: .*training runs on the CPU"),
     ],
 )
-def test_parameters_of_the_command_line(given, pattern):
+def test_parameters_of_the_command_line(assignment, pattern):
     with pytest.raises(ValueError, match=pattern):
-        read_parameters([given], hr.GradientBoostingRegressor)
+        read_parameters([assignment], hr.GradientBoostingRegressor)
 
 
 FILES = (

@@ -87,8 +87,8 @@ def test_the_five_features_of_largest_importance_are_shown():
     model = hr.DecisionTreeRegressor(max_depth=4).fit(Z, T)
     parts = Words(model._repr_html_()).words
     order = np.argsort(-model.feature_importances_)
-    shown = [part for part in parts if part in Z.columns]
-    assert shown == Z.columns[order[:5]].tolist()
+    names = [part for part in parts if part in Z.columns]
+    assert names == Z.columns[order[:5]].tolist()
     assert f"{100 * model.feature_importances_[order[0]]:.1f} %" in parts
 
 

@@ -15,10 +15,10 @@ def clock(monkeypatch):
 
 
 def printed(clock, capsys, total, seconds_a_round):
-    with progress.progress(1, total, unit="trial round") as shown:
+    with progress.progress(1, total, unit="trial round") as display:
         for done in range(1, total + 1):
             clock.now += seconds_a_round
-            shown.show(done)
+            display.show(done)
     return [int(line.split()[2].split("/")[0]) for line in capsys.readouterr().err.splitlines()]
 
 

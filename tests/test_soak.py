@@ -15,7 +15,7 @@ CHECKS = checks()
 def test_check_holds_on_little_work(name):
     outcome = CHECKS[name].run(0.0)
     assert outcome.holds, outcome.failures
-    assert outcome.seen
+    assert outcome.summary
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -315,9 +315,9 @@ def test_every_fit_refuses_a_wrong_matrix(model):
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS, *OTHERS], ids=type_of)
 def test_every_method_refuses_a_wrong_matrix(model):
     model.fit(csr(), Y)
-    asked = [(getattr(model, name, None), ()) for name in METHODS]
-    asked += [(getattr(model, name, None), (Y,)) for name in WITH_TARGET]
-    for method, target in asked:
+    calls = [(getattr(model, name, None), ()) for name in METHODS]
+    calls += [(getattr(model, name, None), (Y,)) for name in WITH_TARGET]
+    for method, target in calls:
         for make in SOME if method is not None else ():
             with pytest.raises(DataError, match="valid sparse matrix"):
                 list(method(make(), *target))

@@ -1,6 +1,6 @@
-// Vectors of floats as wide as the instruction set has them, for sums that only have to be near:
-// products are fused with additions where that is faster, so levels differ in their last bits.
-// Whoever uses them bounds the error and lets no such sum reach a result.
+// Vectors of floats of the width of the instruction set, for approximate sums: products are fused
+// with additions where that is faster, so levels differ in their last bits. Users must bound the
+// error, and no such sum may become part of a result.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Sixteen rows side by side: a double, or a mask of all bits or none, for each of them. They are
-// kept as vectors as wide as the instruction set has them, and every operation is done row by row,
-// so that all levels compute the same bits.
+// stored as vectors of the width of the instruction set, and every operation is elementwise, so
+// that all levels compute the same bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>

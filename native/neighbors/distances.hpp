@@ -1,6 +1,6 @@
-// Distances of a query to a block of rows at once, in float64. A distance is a sum (or a maximum)
-// over the features in their order, each operation rounded by itself: so a row has the same
-// distance in whatever block it lies, at every instruction-set level, and as a plain loop gives it.
+// Distances of a query to a block of rows, in float64. A distance is a sum (or a maximum) over the
+// features in their order, with every operation rounded: it is the same in every block, at every
+// instruction-set level, and equal to that of a simple loop.
 //
 // A metric is a functor here and a row of kMetrics at the end of this file; Python selects it by
 // name (src/hedgerow/_neighbors/metrics.py has a row of the same name).
@@ -29,7 +29,7 @@ inline constexpr std::size_t kBlockRows = 32;
 
 namespace distance_detail::inline HEDGEROW_LEVEL {
 
-// As many as the instruction set has in a register.
+// As many as fit into a register.
 #if defined(__AVX512F__)
 inline constexpr std::size_t kLanes = 8;
 #elif defined(__AVX2__)
@@ -37,7 +37,7 @@ inline constexpr std::size_t kLanes = 4;
 #else
 inline constexpr std::size_t kLanes = 2;
 #endif
-// Sums at once: enough to hide how long an addition takes, few enough to stay in registers.
+// Sums at a time: enough to hide the latency of additions, few enough to stay in registers.
 inline constexpr std::size_t kVectors = kLanes == 8 ? 4 : 8;
 inline constexpr std::size_t kPart = kVectors * kLanes;
 static_assert(kBlockRows % kPart == 0);
@@ -64,16 +64,16 @@ T absolute(T x) {
   return x < 0.0 ? -x : x;
 }
 
-// Generously more than what d + 1 roundings can take from a sum of positive terms.
+// More than d + 1 roundings can lose in a sum of positive terms.
 inline double enlarged(double reduced, std::size_t d) {
   return reduced * (1.0 + static_cast<double>(d + 8) * 0x1p-51);
 }
 
 }  // namespace distance_detail::inline HEDGEROW_LEVEL
 
-// Each term of a distance: what a difference adds, and what becomes of the sum. Rounding keeps
-// order (a ≤ b gives fl(a) ≤ fl(b)), so a sum over differences that are no larger is no larger: the
-// distance to a box never exceeds the computed distance to a row in it.
+// The terms of distances: what a difference adds, and the final function of the sum. Rounding is
+// monotone (a ≤ b gives fl(a) ≤ fl(b)), so sums of smaller differences are not larger: the distance
+// to a box never exceeds the computed distance to a row in it.
 struct Squares {
   template <class T>
   T add(T sum, T difference) const {
@@ -155,7 +155,7 @@ struct Powers {
   }
   double finish(double sum) const { return root(sum, p); }
   double undo(double distance) const { return power(distance, p) * (1.0 + 0x1p-38); }
-  // Powers by exp and log keep order only so far.
+  // Powers by exp and log are monotone only up to rounding.
   static constexpr double kToBox = 1.0 - 0x1p-38;
 };
 
@@ -205,10 +205,10 @@ struct NumberDistance {
   // The least distance of a row in a box, from the sum of squares that leads to the box.
   double from_box(double sum) const { return sum; }
 
-  // What the exact sum of a row cannot exceed if its computed one does not exceed `reduced`.
+  // An upper bound on the exact sum of a row whose computed sum does not exceed `reduced`.
   double exact_sum_at_most(double reduced) const { return distance_detail::enlarged(reduced, d); }
 
-  // A reduced distance that is not exceeded by that of any row within a radius.
+  // An upper bound on the reduced distances of rows within a radius.
   double reduced_at_least(double radius) const {
     const double sum = distance_detail::enlarged(term.undo(radius), d);
     return std::max(sum, std::numeric_limits<double>::min());
@@ -267,7 +267,7 @@ struct CosineDistance {
   double reduced_at_least(double radius) const { return radius; }
 
  private:
-  // By how much a norm of 1 and the two ways to the distance may differ, generously.
+  // An upper bound on the error of unit norms and of the two formulas.
   double slack() const { return static_cast<double>(d + 8) * 0x1p-49; }
 };
 

@@ -1,6 +1,7 @@
-// Tiles of queries and rows: products in float32, and what passes is judged in float64.
+// Tiles of queries and rows: products in float32 select candidates, whose distances are computed in
+// float64.
 //
-// How near float32 is. Let a and b be a query and a row less the centre, scaled, and A, B their
+// The error of float32. Let a and b be a query and a row less the centre, scaled, and A, B their
 // norms. Numbers below 2^-63 become 0, so that no product of two is subnormal; others are rounded
 // once, to a relative 2^-24. The sum h − Σ a·b takes at most d + 1 roundings a term. With
 // g = (d + 8) 2^-24 / (1 − (d + 8) 2^-24), which leaves room for the float64 roundings before, the
@@ -34,8 +35,8 @@ inline constexpr std::size_t kTilesInPanel = kPanelRows / kTileRows;
 static_assert(kPanelRows % kTileRows == 0);
 
 inline constexpr double kTiny = 0x1p-63;
-// Farther queries are held against every row in float64, and farther rows against every query: a
-// product might overflow.
+// Queries and rows farther from the centre are compared in float64 only, because products might
+// overflow.
 inline constexpr double kFar = 0x1p40;
 
 inline double error_factor(std::size_t d) {
@@ -43,7 +44,7 @@ inline double error_factor(std::size_t d) {
   return u / (1.0 - u);
 }
 
-// Beyond this many features float32 says nothing.
+// With too many features float32 is useless.
 inline bool is_useful(std::size_t d) {
   return error_factor(d) < 0.25 && d < (std::size_t{1} << 22);
 }
@@ -69,7 +70,7 @@ inline float rounded_up(double x) {
 
 inline float rounded_down(double x) { return -rounded_up(-x); }
 
-// A query: its limit in float32, rows that passed it and wait for their distance, and the keeper.
+// A query: its limit in float32, candidate rows whose distance is not computed yet, and the keeper.
 template <class Distance, class Keeper>
 class TileQuery {
  public:
@@ -95,7 +96,7 @@ class TileQuery {
   const double* query() const { return query_; }
   double bound() const { return keeper_.bound(); }
 
-  // Takes note of the row at a place.
+  // Adds the row at a position to the candidates.
   void pass(std::uint32_t place) {
     waiting_[n_waiting_++] = place;
     const double* row = rows_.row(place);
@@ -120,7 +121,7 @@ class TileQuery {
 
  private:
   static constexpr std::size_t kMostWaiting = 16;
-  // Numbers of a row that are called for as soon as it passes; the processor goes on by itself.
+  // Numbers of a row that are prefetched when it passes; hardware prefetching continues.
   static constexpr std::size_t kFetched = 64;
 
   void update_limit() {
@@ -135,13 +136,13 @@ class TileQuery {
   const double* query_;
   Keeper keeper_;
   bool is_far_;
-  double limit_at_zero_;  // were the bound 0
+  double limit_at_zero_;  // if the bound were 0
   float limit_ = FLT_MAX;
   std::size_t n_waiting_ = 0;
   std::uint32_t waiting_[kMostWaiting];
 };
 
-// Queries as tiles read them: (n_tiles, d, kTileQueries), those beyond the last zero.
+// Queries in tiles: (n_tiles, d, kTileQueries), padded with zeros.
 template <class Query>
 std::vector<float> packed_queries(const std::vector<Query>& tile_queries, const PanelView& panels,
                                   std::size_t d) {
@@ -157,8 +158,8 @@ std::vector<float> packed_queries(const std::vector<Query>& tile_queries, const 
   return packed;
 }
 
-// Sums of a tile. Returns a bit for each query that has one at most at its limit; only then are the
-// sums written down, since most tiles have none.
+// Computes the sums of a tile. Returns a bit for each query with a sum up to its limit; sums are
+// written only if there is one, since most tiles have none.
 inline std::uint32_t scan_tile(const float* rows, const float* half_norms, const float* queries,
                                std::size_t d, const float* limits, float* written) {
   FloatLanes sums[kTileQueries][kTileVectors];
@@ -188,7 +189,7 @@ inline std::uint32_t scan_tile(const float* rows, const float* half_norms, const
   return hits;
 }
 
-// Calls found(row of the tile) for sums of a query at most at a limit.
+// Calls found(row of the tile) for the sums of a query up to a limit.
 template <class Found>
 void for_each_at_most(const float* sums, float limit, const Found& found) {
   for (std::size_t first = 0; first < kTileRows; first += FloatLanes::kCount) {
@@ -214,7 +215,7 @@ class Batch {
   std::size_t size() const { return queries_.size(); }
   Query& operator[](std::size_t q) { return queries_[q]; }
 
-  // Holds all rows of a panel against a tile of queries from `begin` on.
+  // Compares all rows of a panel with the tile of queries that starts at `begin`.
   void scan(std::size_t panel, std::size_t begin) {
     alignas(64) float sums[kTileQueries * kTileRows];
     for (std::size_t t = 0; t < kTilesInPanel; ++t) {
@@ -232,13 +233,13 @@ class Batch {
     }
   }
 
-  // Writes the bound of each query, and for those that are not there what nothing is below.
+  // Writes the bound of each query, and the lowest number as padding.
   void write_bounds(double* bounds, std::size_t room) const {
     for (std::size_t q = 0; q < room; ++q)
       bounds[q] = q < queries_.size() ? queries_[q].bound() : -1.0;
   }
 
-  // Finds the distances of all that have passed so far.
+  // Computes the distances of all candidates so far.
   void compute_distances() {
     for (std::size_t q = 0; q < queries_.size(); ++q) {
       queries_[q].compute_distances();
@@ -249,7 +250,7 @@ class Batch {
  private:
   std::vector<Query> queries_;
   std::vector<float> packed_;
-  std::vector<float> limits_;  // of whole tiles: no row passes for a query that is not there
+  std::vector<float> limits_;  // of whole tiles: no row passes the limits of padding
   const PanelView& panels_;
   std::size_t d_;
 };

@@ -1,5 +1,5 @@
-// Values → codes: how many split points of a feature lie below a value, as a byte. Predictors turn
-// each row into codes once and compare bytes from then on.
+// Values → codes: the number of split points of a feature below a value, as a byte. Predictors
+// encode each row once and compare bytes from then on.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -23,7 +23,7 @@ inline bool has_bit(const std::uint32_t* bits, int code) {
   return bits[code >> 5] >> (code & 31) & 1;
 }
 
-// A category's code is its bin number; what is not a bin number counts as missing.
+// The code of a category is its bin number; any other value counts as missing.
 template <class T>
 int category_code(T value) {
   const T in_range = ((value >= 0) & (value < kMissingCode)) ? value : T{kMissingCode};
@@ -88,8 +88,8 @@ RankTree add_rank_tree(const std::vector<T>& split_points, std::vector<T>& trees
   return tree;
 }
 
-// How many split points are strictly below the value. The depth is a template argument, because the
-// compiler cannot keep it, nor the table, in registers across stores of bytes.
+// The number of split points strictly below the value. The depth is a template argument, because
+// the compiler cannot keep it, or the table, in registers across stores of bytes.
 template <int levels, class T>
 std::size_t rank(const T* table, T value) {
   std::size_t rank = 0, size = 1;

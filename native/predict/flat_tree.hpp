@@ -1,12 +1,12 @@
 // The flat form of a tree: all nodes are evaluated for all rows of a block, from the deepest to the
-// root, and each selects for every row the leaf that its left or its right child has selected.
-// No row takes a path of its own, so there is nothing to gather and nothing to mispredict: a node
-// costs a comparison and a blend of bytes. For up to 256 leaves this beats walking by far.
+// root, and each selects for every row the leaf that its left or its right child has selected. Rows
+// do not follow individual paths, so nothing is gathered or mispredicted: a node costs a comparison
+// and a blend of bytes. For up to 256 leaves this is much faster than walking down the tree.
 //
-// Values come as codes, one byte each: a number's rank among the split points of its feature (or a
-// category's bin), 255 for missing. Each feature has two columns of codes, biased by 128 so that
-// signed comparison orders them. In the second every code is one more, which takes a missing value
-// from the top, right of every split, round to the bottom, left of every split.
+// Values are codes of one byte: the rank of a number among the split points of its feature (or the
+// bin of a category), 255 for missing. Each feature has two columns of codes, biased by 128 so that
+// signed comparison orders them. In the second every code is incremented, which wraps a missing
+// value from the top, right of every split, to the bottom, left of every split.
 #pragma once
 #include <array>
 #include <cstddef>

@@ -12,10 +12,10 @@
 namespace hedgerow::predict {
 namespace {
 
-constexpr std::size_t kFewRows = 8;  // up to here trees are walked side by side, not rows
+constexpr std::size_t kFewRows = 8;  // up to here, trees are processed side by side instead of rows
 constexpr std::size_t kCodeBytes = std::size_t{1} << 17;  // of a block of rows
 constexpr std::size_t kMostBlockRows = 4096;
-constexpr std::size_t kStrip = 256;  // rows whose codes are made at a time
+constexpr std::size_t kStrip = 256;  // rows that are encoded at a time
 
 std::size_t block_rows_for(std::size_t n_features) {
   return std::clamp(kCodeBytes / (2 * n_features), std::size_t{64}, kMostBlockRows);
@@ -25,7 +25,7 @@ std::size_t block_rows_for(std::size_t n_features) {
 
 template <class F>
 void preorder_links(std::span<const F> feature, std::int32_t* left, std::int32_t* right) {
-  std::vector<std::int32_t> waiting;  // nodes whose right child is to come
+  std::vector<std::int32_t> waiting;  // nodes whose right child is pending
   for (std::size_t i = 0; i < feature.size(); ++i) {
     left[i] = right[i] = -1;
     const bool follows_a_leaf = i > 0 && feature[i - 1] < 0;
@@ -66,8 +66,9 @@ double LeafLoss::operator()(std::size_t leaf, std::size_t row) const {
   return loss / static_cast<double>(n_outputs);
 }
 
-// The bins of a block of rows: each as it is, where a missing value is above all bins, and with one
-// added, where it wraps round to below them. Rows that are walked together lie side by side.
+// The bins of a block of rows: as they are, where a missing value is above all bins, and
+// incremented, where it wraps round to below them. Rows that are processed together are side by
+// side.
 class PackedForest::Codes {
  public:
   Codes(std::size_t n_features, std::size_t n_rows)
@@ -168,7 +169,7 @@ void PackedForest::fill(Strided<const T> rows, std::size_t first_row, std::size_
   }
 }
 
-// Where a walker goes from a node; `codes` are its row's, kWalkers apart.
+// The next node of a walker; `codes` are those of its row, kWalkers apart.
 template <bool kCategories>
 inline std::uint32_t PackedForest::next(std::uint32_t node, const std::uint8_t* codes) const {
   const PackedNode at = nodes_[node];

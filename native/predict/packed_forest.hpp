@@ -1,9 +1,9 @@
-// Forests of deep trees over bins: prediction, out-of-bag sums, permutation importance.
+// Packed forests, deep trees over bins: prediction, out-of-bag sums, permutation importance.
 //
-// A forest comes packed (docs/architecture.md): nodes in preorder, and of each only what cannot be
-// derived. To predict it is unfolded into nodes of eight bytes; a row is turned into bins once
-// (codes.hpp), and a block of rows walks one tree after another, so that tree and rows stay in the
-// cache. Sums are in the order of the trees: the same whatever the rows around, or the threads.
+// A packed forest (docs/architecture.md) stores nodes in preorder, without what can be derived. For
+// prediction it is unpacked into nodes of eight bytes; each row is binned once (codes.hpp), and a
+// block of rows walks down one tree after another, so that tree and rows stay in the cache. Sums
+// are in the order of the trees, independent of batches and threads.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace hedgerow::predict {
 
-// How values become bins: of feature f, the thresholds [threshold_starts[f], [f + 1]).
+// How values become bins: feature f has thresholds [threshold_starts[f], threshold_starts[f + 1]).
 struct BinEdges {
   std::span<const double> thresholds;
   std::span<const std::int64_t> threshold_starts;
@@ -25,8 +25,8 @@ struct BinEdges {
   std::size_t n_features() const { return is_categorical.size(); }
 };
 
-// F is the integer that holds a feature's number; -1 is a leaf. What inner nodes or leaves have is
-// stored for them alone, in the nodes' order.
+// F is the integer type of features; -1 is a leaf. Properties of inner nodes or of leaves are
+// stored for these only, in the order of nodes.
 template <class F>
 struct PackedTrees {
   std::span<const std::int64_t> tree_offset;  // among the nodes
@@ -36,8 +36,8 @@ struct PackedTrees {
   std::span<const std::uint32_t> category_bits;  // eight words for each test of a category
 };
 
-// The children of nodes in preorder, by their features; -1 for a leaf. Of a tree that has come
-// apart, the numbers stay within it and mean nothing.
+// The children of nodes in preorder, from their features; -1 for a leaf. For an invalid tree the
+// numbers are meaningless, but within range.
 template <class F>
 void preorder_links(std::span<const F> feature, std::int32_t* left, std::int32_t* right);
 
@@ -45,7 +45,7 @@ void preorder_links(std::span<const F> feature, std::int32_t* left, std::int32_t
 std::vector<std::int32_t> preorder(std::span<const std::int32_t> left,
                                    std::span<const std::int32_t> right);
 
-// Which rows a tree did not draw: bit row & 7 of byte row >> 3, `stride` bytes a tree.
+// The out-of-bag rows of each tree: bit row & 7 of byte row >> 3, `stride` bytes per tree.
 struct BagBits {
   const std::uint8_t* bits;
   std::size_t stride;
@@ -55,7 +55,7 @@ struct BagBits {
   }
 };
 
-// What a wrong or right prediction of a leaf costs: classes by error, numbers by squared error.
+// The loss of a leaf's prediction: the error of classes, or the squared error of numbers.
 struct LeafLoss {
   std::size_t n_outputs;
   const std::int32_t* vote = nullptr;   // leaves × outputs
@@ -80,27 +80,27 @@ class PackedForest {
   void add(Strided<const T> rows, std::size_t n_rows, std::size_t first, std::size_t last,
            const double* values, std::size_t n_values, double* sums, int threads) const;
 
-  // leaves(row, tree): the number of the leaf, counted over all trees.
+  // leaves(row, tree): the leaf number, counted over all trees.
   template <class T>
   void apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
              int threads) const;
 
-  // Adds to each row the values of the trees that did not draw it, and counts them.
+  // Adds to each row the values of the trees for which it is out of bag, and counts them.
   template <class T>
   void add_out_of_bag(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
                       const double* values, std::size_t n_values, double* sums,
                       std::int32_t* n_summed, int threads) const;
 
-  // Mean loss of each tree on the rows that it did not draw, in increases[tree × (n_features + 1)],
-  // and after it, by how much it increases when the values of each feature are shuffled among those
+  // The mean out-of-bag loss of each tree, in increases[tree × (n_features + 1)], followed by the
+  // increase of that loss when the values of each feature are shuffled among the out-of-bag
   // rows.
   template <class T>
   void permute(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
                const LeafLoss& loss, std::uint64_t seed, double* increases, int threads) const;
 
  private:
-  // Siblings are adjacent; a leaf leads to itself. `test` is a split bin and, above it, which of a
-  // row's codes it is for; or, for a test of a category, its place among them.
+  // Siblings are adjacent; a leaf leads to itself. `test` is a split bin and, above it, the index
+  // of the row's code; for a categorical test, its index among these.
   struct PackedNode {
     static constexpr std::uint32_t kCategorical = 1u << 31;
     std::uint32_t left;
@@ -144,7 +144,7 @@ class PackedForest {
                     double* increases) const;
 
   std::vector<PackedNode> nodes_;
-  std::vector<std::uint32_t> leaf_;  // of each node: its number among all leaves, if it is one
+  std::vector<std::uint32_t> leaf_;  // of each node: its leaf number, if it is a leaf
   std::vector<std::uint32_t> roots_;
   std::vector<PackedCategoryTest> tests_;
   std::vector<Coding> edges_;

@@ -66,7 +66,7 @@ struct TreeForms {
   FlatTree flat;
 };
 
-// The slopes of all leaves; none has any if there is no start.
+// The slopes of all leaves; `start` is empty if there are none.
 struct LeafSlopes {
   std::vector<std::int64_t> start;
   std::vector<std::int32_t> feature;
@@ -110,10 +110,10 @@ namespace {
 
 // Building.
 
-// The split points of trees that are to share codes, feature by feature.
+// The split points of trees that share codes, by feature.
 class SegmentPlan {
  public:
-  // False if the tree does not fit in. Points of a refused tree may stay: they do no harm.
+  // Returns false if the tree does not fit. Points of a refused tree may remain: they do no harm.
   bool add(const TreeArrays& tree) {
     for (std::size_t node = 0; node < tree.n_nodes; ++node) {
       if (tree.is_leaf(node)) continue;
@@ -128,7 +128,7 @@ class SegmentPlan {
     return true;
   }
 
-  // Moves the plan into the forest and makes the flat forms of its trees.
+  // Moves the plan into the forest and builds the flat forms of its trees.
   void finish(const EnsembleArrays& ensemble, std::size_t tree_begin, std::size_t tree_end,
               Forest& forest) {
     Segment segment{tree_end, forest.features.size(), 0};
@@ -188,7 +188,7 @@ StepNode step_node(const TreeArrays& tree, std::size_t node, std::uint32_t left)
   return {static_cast<double>(tree.category_set[node]), feature | StepNode::kCategorical, left};
 }
 
-// Numbers the nodes level by level, so that siblings are neighbours.
+// Numbers the nodes level by level, so that siblings are adjacent.
 void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_number,
                Forest& forest) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -226,8 +226,8 @@ std::size_t add_tree(const TreeArrays& tree, std::int32_t output, Forest& forest
   return forest.leaf_node.size() - leaf_begin;
 }
 
-// Copies the slopes of an ensemble, whose nodes they belong to: leaves follow one another in the
-// same order, and no other node has any.
+// Copies the slopes of an ensemble from nodes to leaves, which are in the same
+// order.
 void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
   if (!ensemble.linear) return;
   const LinearTerms& terms = *ensemble.linear;
@@ -378,7 +378,8 @@ void visit_block(const Forest& forest, Strided<const T> rows, std::size_t first_
   }
 }
 
-// Rows a thread takes at a time: enough to make its scratch pay, few enough to share the work.
+// Rows that a thread processes at a time: enough to amortise its scratch memory, few enough to
+// share the work.
 std::size_t chunk_rows(std::size_t n_rows, int threads) {
   const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
   const std::size_t rounded = (share / kBlockRows + 1) * kBlockRows;
@@ -468,7 +469,7 @@ class ScoreSink {
   Strided<double> stage_{};
 };
 
-// The same of trees whose leaves have slopes, which look at the rows again.
+// The same for trees with linear leaves, which read the rows again.
 template <class T>
 class LinearSink : public ScoreSink {
  public:
@@ -570,7 +571,7 @@ struct BinnedTree {
   }
 };
 
-// The rows that get the tree: all of them, or those that are listed.
+// The rows to which a tree is added: all, or a list.
 struct RowList {
   std::optional<std::span<const std::int32_t>> listed;
 

@@ -1,6 +1,6 @@
-// The rows x_i of a linear machine: dense or sparse, float or double, as the caller holds them, and
-// each with one more feature of a constant value, whose weight is the intercept. All sums are of
-// doubles, in an order that is the same at every instruction-set level.
+// The rows x_i of a linear SVM: dense or sparse, float or double, views of the caller's arrays,
+// each with an additional constant feature whose weight is the intercept. All sums are in double,
+// in an order that is the same at every instruction-set level.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -98,7 +98,7 @@ struct DenseRows {
     for (std::size_t j = 0; j < n_features; ++j) visit(j, static_cast<double>(x[j]));
   }
 
-  // Fetches a row ahead of its use, and before that what tells where it lies.
+  // Prefetches a row, and before that its position.
   void prefetch_place(std::size_t) const {}
   void prefetch(std::size_t i) const { prefetch_bytes(row(i), n_features * sizeof(T)); }
 };

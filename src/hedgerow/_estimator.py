@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -19,12 +20,14 @@ from hedgerow._arguments import (
     explain_parameters,
     with_argument_hints,
 )
-from hedgerow._contract import Internals, TableInternals
+from hedgerow._contract import Internals, SklearnEstimator, TableInternals
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
+from hedgerow._data.outputs import ClassOutputs, one_or_list
 from hedgerow._data.target import columns_of, has_columns, read_weights
 from hedgerow._params import Parameter
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -189,6 +192,19 @@ def column_attributes(schema: TableSchema) -> dict[str, Any]:
     return attributes | name_attributes(schema.feature_names)
 
 
+def seed_nested(estimator: SklearnEstimator, stream: np.random.RandomState, high: int) -> Any:
+    """Seed every random_state of an estimator and its nested estimators, with seeds below `high`.
+
+    The order is that of scikit-learn, by name.
+    """
+    seeds = {
+        name: int(stream.randint(high))
+        for name in sorted(estimator.get_params(deep=True))
+        if name.rpartition("__")[2] == "random_state"
+    }
+    return estimator.set_params(**seeds)
+
+
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
     """Return the seed of one fit with this `random_state`."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
@@ -219,3 +235,41 @@ class ScoredClassifier(ClassifierMixin):
         ]
         weights = read_weights(sample_weight, len(predicted))
         return float(np.average(np.all(is_right, axis=0), weights=weights))
+
+
+class LeafClassifier(ScoredClassifier):
+    """A classifier that predicts by leaf values: a decision tree, a forest or bagging."""
+
+    # Returns the leaf value of each row, or the mean over several models.
+    _values: Callable[[Any], Floats]
+
+    def _class_outputs(self) -> ClassOutputs:
+        outputs: ClassOutputs = self._model.outputs
+        return outputs
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, shape (n_rows, n_classes), or a list of such.
+
+        It is the share of the class among the training rows of a leaf, or the mean over several
+        models. The result is a list if y is multi-output.
+        """
+        values = self._values(X)
+        outputs = self._class_outputs()
+        return one_or_list(outputs.probabilities(values), outputs)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probabilities."""
+        values = self._values(X)
+        outputs = self._class_outputs()
+        with np.errstate(divide="ignore"):
+            logs = [np.log(p) for p in outputs.probabilities(values)]
+        return one_or_list(logs, outputs)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        values = self._values(X)
+        outputs = self._class_outputs()
+        return outputs.labels(outputs.votes(values))
+
+
+add_argument_hints(LeafClassifier)  # which is not an Estimator by itself

@@ -212,8 +212,8 @@ def algorithm_57(base, rows, y, n_rounds, seed):
         resets.append(0)
         while True:
             seeded = base.set_params(random_state=random.randint(2**31 - 1))
-            drawn = random.choice(N, size=N, p=w)
-            predicted = seeded.fit(rows[drawn], y[drawn]).predict(rows)
+            sample = random.choice(N, size=N, p=w)
+            predicted = seeded.fit(rows[sample], y[sample]).predict(rows)
             epsilon = w[predicted != y].sum()
             if epsilon < 0.5 - 1e-12:
                 break
@@ -544,8 +544,8 @@ def test_a_frame_stays_a_frame_for_an_estimator():
     model = classifier(FirstColumn()).fit(frame, TWO)
     assert model.score(frame, TWO) == 1.0
     assert model.feature_names_in_.tolist() == ["number", "city"]
-    frame_drawn = classifier(FirstColumn(), resample=True).fit(frame, TWO)
-    assert frame_drawn.score(frame, TWO) == 1.0
+    on_frame = classifier(FirstColumn(), resample=True).fit(frame, TWO)
+    assert on_frame.score(frame, TWO) == 1.0
 
 
 def test_a_sparse_table_is_the_dense_one():

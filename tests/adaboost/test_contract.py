@@ -90,8 +90,8 @@ def test_weights_reach_the_end_of_a_pipeline_by_routing():
         routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), end)
         model = AdaBoostClassifier(routed, n_estimators=3).fit(X, TWO)
         assert model.score(X, TWO) > 0.8
-    drawn = AdaBoostClassifier(pipeline, n_estimators=3, resample=True).fit(X, TWO)
-    assert drawn.score(X, TWO) > 0.8
+    resampled = AdaBoostClassifier(pipeline, n_estimators=3, resample=True).fit(X, TWO)
+    assert resampled.score(X, TWO) > 0.8
 
 
 class Untouchable:

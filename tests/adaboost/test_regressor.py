@@ -70,8 +70,8 @@ def test_each_tree_is_grown_on_the_rows_drawn_by_the_weights():
     for m, view in enumerate(model.estimators_):
         counts = np.bincount(random.choice(300, size=300, p=w), minlength=300).astype(float)
         stump = oracle.best_stump(X[counts > 0], Y[counts > 0, None], counts[counts > 0])
-        drawn = X[counts > 0]
-        np.testing.assert_allclose(view.predict(drawn), stump(drawn)[:, 0], rtol=1e-9)
+        in_sample = X[counts > 0]
+        np.testing.assert_allclose(view.predict(in_sample), stump(in_sample)[:, 0], rtol=1e-9)
         errors = np.abs(view.predict(X) - Y)
         losses = errors / errors.max()
         mean = (w * losses).sum()

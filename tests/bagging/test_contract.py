@@ -94,7 +94,7 @@ class Recorder(GaussianNB):
     """Keeps what `fit` was given."""
 
     def fit(self, X, y, sample_weight=None, note=None):
-        self.given_ = {"rows": len(X), "sample_weight": sample_weight, "note": note}
+        self.fit_arguments_ = {"rows": len(X), "sample_weight": sample_weight, "note": note}
         return super().fit(X, y, sample_weight)
 
 
@@ -122,14 +122,14 @@ def test_other_metadata_is_routed_to_the_estimators(cancer):
         repeats = Recorder().set_fit_request(note=True, sample_weight=False)
         bag = BaggingClassifier(repeats, 3).fit(X, y, note=notes)
         for member, sample in zip(bag.estimators_, bag.estimators_samples_, strict=True):
-            np.testing.assert_array_equal(member.given_["note"], notes[sample])
-            assert member.given_["sample_weight"] is None
+            np.testing.assert_array_equal(member.fit_arguments_["note"], notes[sample])
+            assert member.fit_arguments_["sample_weight"] is None
         weighs = Recorder().set_fit_request(note=True, sample_weight=True)
         bag = BaggingClassifier(weighs, 3).fit(X, y, note=notes)
         for member, sample in zip(bag.estimators_, bag.estimators_samples_, strict=True):
             rows, times = np.unique(sample, return_counts=True)
-            np.testing.assert_array_equal(member.given_["note"], notes[rows])
-            np.testing.assert_array_equal(member.given_["sample_weight"], times)
+            np.testing.assert_array_equal(member.fit_arguments_["note"], notes[rows])
+            np.testing.assert_array_equal(member.fit_arguments_["sample_weight"], times)
 
 
 def test_metadata_needs_routing(cancer):

@@ -109,9 +109,9 @@ def test_out_of_bag_predictions_are_those_of_a_naive_loop(voting):
         naive_members(bag, X, y), bag.estimators_samples_, bag.estimators_features_, strict=True
     ):
         out = np.setdiff1d(np.arange(len(y)), sample)
-        given = X[out][:, columns]
+        X_out = X[out][:, columns]
         sums[out] += (
-            member.predict_proba(given) if voting == "soft" else np.eye(3)[member.predict(given)]
+            member.predict_proba(X_out) if voting == "soft" else np.eye(3)[member.predict(X_out)]
         )
         n[out] += 1
     assert n.min() > 0
@@ -334,12 +334,12 @@ def draws_of(n_rows=50, *, weights=None, **options):
 
 def test_rows_are_drawn_in_proportion_to_their_weights():
     weights = np.array([0.0, 1.0, 2.0, 3.0, 0.0, 4.0])
-    drawn = sum(draws_of(6, weights=weights, n_draws=10_000).counts(i) for i in range(4))
-    assert drawn[0] == drawn[4] == 0
+    counts = sum(draws_of(6, weights=weights, n_draws=10_000).counts(i) for i in range(4))
+    assert counts[0] == counts[4] == 0
     expected = 4 * 10_000 * weights / 10.0
     # Of a binomial count, five standard deviations: less than one failure in a million.
     deviation = np.sqrt(expected * (1 - weights / 10.0))
-    assert (np.abs(drawn - expected) <= 5 * deviation).all()
+    assert (np.abs(counts - expected) <= 5 * deviation).all()
 
 
 def test_a_bootstrap_sample_has_63_percent_of_the_rows():
@@ -796,8 +796,8 @@ def test_rows_that_everyone_drew_have_no_out_of_bag_prediction(estimator):
         bag = BaggingClassifier(estimator, 2, oob_score=True).fit(*IRIS)
     assert warned[0].filename == __file__
     counts = [np.bincount(sample, minlength=150) for sample in bag.estimators_samples_]
-    drawn_by_all = (np.array(counts) > 0).all(axis=0)
-    np.testing.assert_array_equal(np.isnan(bag.oob_decision_function_).all(axis=1), drawn_by_all)
+    in_every_sample = (np.array(counts) > 0).all(axis=0)
+    np.testing.assert_array_equal(np.isnan(bag.oob_decision_function_).all(axis=1), in_every_sample)
 
 
 def test_out_of_bag_is_judged_by_the_function_given():
@@ -932,8 +932,8 @@ def test_a_bag_predicts_by_what_it_was_fitted_with():
 @pytest.mark.parametrize("estimator", [None, GaussianNB(), DecisionTreeClassifier()])
 def test_progress_is_shown(estimator, capsys):
     BaggingClassifier(estimator, 4, verbose=2).fit(*IRIS)
-    shown = capsys.readouterr().err.splitlines()
-    assert shown[-1].split()[1] == "4/4"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].split()[1] == "4/4"
 
 
 def test_a_bag_of_trees_is_smaller_than_its_trees_alone():

@@ -63,11 +63,11 @@ def test_no_cut_makes_fewer_errors_than_the_lectures():
 
 
 def test_the_sides_say_what_the_lecture_says_but_for_the_misprint(bag):
-    said = bag.classes_[bag.predict_trees([[0.0], [1.0]])]
+    votes = bag.classes_[bag.predict_trees([[0.0], [1.0]])]
     printed = np.array([sides for _, _, sides in ROUNDS])
     is_printed = np.arange(len(ROUNDS)) != MISPRINTED
-    np.testing.assert_array_equal(said[is_printed], printed[is_printed])
-    np.testing.assert_array_equal(said[MISPRINTED], [1, 1])
+    np.testing.assert_array_equal(votes[is_printed], printed[is_printed])
+    np.testing.assert_array_equal(votes[MISPRINTED], [1, 1])
 
 
 def test_the_misprinted_rule_contradicts_its_own_sample():

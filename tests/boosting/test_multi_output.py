@@ -220,7 +220,7 @@ def test_files_keep_columns(table, labels, tmp_path, strategy):
     ("changed", "message"),
     [
         ({"classes": [{"dtype": "int64", "values": [0, 1]}] * 2}, "number of outputs"),
-        ({"classes": [{"dtype": "int64", "values": [0, 1, 2]}] * 3}, "not two classes"),
+        ({"classes": [{"dtype": "int64", "values": [0, 1, 2]}] * 3}, "does not have two classes"),
         ({"classes": [{"dtype": "int64", "values": [0, 1]}]}, "fewer than two labels"),
         ({"classes": []}, "fewer than two labels"),
         ({"classes": {"dtype": "int64", "values": [0, 1]}}, "number of outputs"),

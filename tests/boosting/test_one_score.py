@@ -8,8 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival, ParameterError
-from hedgerow._boosting.estimators.ranker_parameters import OWN as OF_RANKERS
-from hedgerow._boosting.estimators.survival_parameters import OWN as OF_SURVIVAL
+from hedgerow._boosting.estimators.one_score import RANKER_PARAMETERS, SURVIVAL_PARAMETERS
 from hedgerow._boosting.fit import warm_start as resuming
 from hedgerow._constructor import parameter_table
 from hedgerow._params import check_parameters
@@ -93,7 +92,7 @@ def test_parameters_are_those_of_all_boosting_but_for_outputs_and_calibration(ki
         assert f"\n{parameter.name} : " in kind.__doc__
 
 
-@pytest.mark.parametrize("own", [OF_RANKERS, OF_SURVIVAL])
+@pytest.mark.parametrize("own", [RANKER_PARAMETERS, SURVIVAL_PARAMETERS])
 def test_the_tables_in_the_documentation_are_the_declarations(own):
     page = Path(__file__).parents[2] / "docs" / "boosting.md"
     assert parameter_table(own) in page.read_text(encoding="utf-8")

@@ -44,12 +44,12 @@ def test_the_model_is_that_of_the_python_api(people, train):
 def test_metrics_are_those_of_the_rows_held_out(people, train, tmp_path):
     table = pd.read_csv(people, float_precision="round_trip")
     y = table["answer"]
-    rows, held_out = map(
+    rows, test_rows = map(
         np.sort, train_test_split(np.arange(len(table)), test_size=0.25, random_state=3, stratify=y)
     )
     expected = hr.GradientBoostingClassifier(**PARAMETERS, random_state=3)
     expected.fit(table[FEATURES].iloc[rows], y.iloc[rows])
-    loss = log_loss(y.iloc[held_out], expected.predict_proba(table[FEATURES].iloc[held_out]))
+    loss = log_loss(y.iloc[test_rows], expected.predict_proba(table[FEATURES].iloc[test_rows]))
 
     options = ("--test-size", 0.25, "--seed", 3)
     answer, model = train(people, "--target", "answer", *without("answer"), *options)

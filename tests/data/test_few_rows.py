@@ -110,9 +110,9 @@ def test_tables_of_numbers_alone_are_read_the_same(kind):
         hr.KNeighborsClassifier(),
         hr.GradientBoostingClassifier(n_estimators=3),
     ):
-        said = "decision_function" if isinstance(model, hr.SVC) else "predict_proba"
-        expected = getattr(model.fit(numbers, Y), said)(numbers)[:3]
-        assert np.array_equal(getattr(model, said)(KINDS[kind](numbers.head(3))), expected)
+        method = "decision_function" if isinstance(model, hr.SVC) else "predict_proba"
+        expected = getattr(model.fit(numbers, Y), method)(numbers)[:3]
+        assert np.array_equal(getattr(model, method)(KINDS[kind](numbers.head(3))), expected)
 
 
 def test_columns_of_few_rows_can_be_had():

@@ -171,8 +171,8 @@ class TestEveryBackend:
         schema, table = learn_schema(build(SMALL))
         for rows in (np.array([2, 0]), slice(1, 3), np.array([True, False, False, True])):
             positions = np.arange(4)[rows]
-            wanted = [[column[i] for i in positions] for column in expected(SMALL)]
-            assert contents(table.take(rows), schema) == wanted
+            expected_values = [[column[i] for i in positions] for column in expected(SMALL)]
+            assert contents(table.take(rows), schema) == expected_values
 
     @each_backend
     def test_a_category_fit_did_not_see_is_missing_or_an_error(self, build):
@@ -239,9 +239,9 @@ class TestEveryBackend:
         bins = np.array([7, 5, 6])
         matrix = as_matrix(table, {3: bins})
         code = schema.categories[3].code
-        wanted = expected(SMALL)
-        wanted[3] = [None if v is None else bins[code[v]] for v in wanted[3]]
-        np.testing.assert_array_equal(matrix, np.array(wanted, float).T)
+        expected_values = expected(SMALL)
+        expected_values[3] = [None if v is None else bins[code[v]] for v in expected_values[3]]
+        np.testing.assert_array_equal(matrix, np.array(expected_values, float).T)
         assert matrix.dtype == np.float64
 
     @each_backend
@@ -297,10 +297,10 @@ class TestProperties:
     @settings(max_examples=30, deadline=None)
     def test_numbers_as_categories_are_the_same_from_every_library(self, values):
         table = {"a": ("int", values)}
-        wanted = tuple(sorted({v for v in values if v is not None}))
+        expected_values = tuple(sorted({v for v in values if v is not None}))
         for build in BACKENDS:
             schema, read = learn_schema(build(table), categorical_features=[0])
-            assert schema.categories[0].values == wanted
+            assert schema.categories[0].values == expected_values
             assert contents(read, schema) == [values]
 
 
@@ -330,7 +330,7 @@ class TestArrays:
             assert as_matrix(learn_schema(X)[1]) is X
 
     @pytest.mark.parametrize(
-        ("dtype", "wanted"),
+        ("dtype", "float_dtype"),
         [
             ("f2", "f4"),
             ("i2", "f4"),
@@ -341,11 +341,11 @@ class TestArrays:
             ("i8", "f8"),
         ],
     )
-    def test_a_matrix_is_float32_where_that_is_exact(self, dtype, wanted):
+    def test_a_matrix_is_float32_where_that_is_exact(self, dtype, float_dtype):
         X = np.ones((3, 2), dtype)
-        assert as_matrix(learn_schema(X)[1]).dtype == wanted
+        assert as_matrix(learn_schema(X)[1]).dtype == float_dtype
         frame = pd.DataFrame({"a": X[:, 0].copy(), "b": ["x", "y", "x"]})
-        assert as_matrix(learn_schema(frame)[1], {1: np.array([0, 1])}).dtype == wanted
+        assert as_matrix(learn_schema(frame)[1], {1: np.array([0, 1])}).dtype == float_dtype
 
     @pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", "g"])
     def test_foreign_byte_orders_and_long_doubles_are_converted(self, dtype):
@@ -466,13 +466,13 @@ class TestSparse:
         np.testing.assert_array_equal(as_matrix(table), self.DENSE)
         assert contents(table.take(np.array([2])), schema) == [[2], [0], [0]]
 
-    @pytest.mark.parametrize(("dtype", "wanted"), [("f4", "f4"), ("i8", "f8"), ("?", "f4")])
-    def test_blocks_of_rows_are_dense_floats(self, dtype, wanted):
+    @pytest.mark.parametrize(("dtype", "float_dtype"), [("f4", "f4"), ("i8", "f8"), ("?", "f4")])
+    def test_blocks_of_rows_are_dense_floats(self, dtype, float_dtype):
         dense = (np.arange(20).reshape(10, 2) % 3).astype(dtype)
         _, table = learn_schema(scipy.sparse.csr_array(dense))
         blocks = list(iter_dense_blocks(table, block_rows=4))
         assert [start for start, _ in blocks] == [0, 4, 8]
-        assert all(block.dtype == wanted and block.flags.c_contiguous for _, block in blocks)
+        assert all(block.dtype == float_dtype and block.flags.c_contiguous for _, block in blocks)
         np.testing.assert_array_equal(np.vstack([b for _, b in blocks]), dense)
 
     def test_rows_taken_in_any_order_are_sorted_within_columns(self):
@@ -937,8 +937,8 @@ def test_dates_as_strings_are_warned_of(kind, make):
         schema, _ = learn_schema(table)
     assert list(schema.categories) == [1]
     # Neither those who asked for it nor predictions are warned.
-    asked, _ = learn_schema(table, ["when"])
-    assert asked == schema
+    explicit, _ = learn_schema(table, ["when"])
+    assert explicit == schema
     read_table(table, schema)
 
 

@@ -68,8 +68,8 @@ def test_missing_and_extra_columns_are_named(names):
     first, last = plain_name(names[0]), plain_name(names[3])
     with pytest.raises(DataError) as caught:
         read_table(other, schema)
-    said = f"Missing from X: {first!r}, {last!r}. In X but not seen in fit: 'z'."
-    assert said in str(caught.value)
+    message = f"Missing from X: {first!r}, {last!r}. In X but not seen in fit: 'z'."
+    assert message in str(caught.value)
 
 
 @ALL
@@ -154,8 +154,8 @@ def test_plots_and_texts_use_names():
     shap = hr.explain.shap_values(tree, X)
     display = hr.plot.ShapDependenceDisplay.from_values(shap, 10)
     assert display.ax_.get_xlabel() == "10"
-    shown = hr.plot.ImportanceDisplay.from_estimator(tree)
-    assert {label.get_text() for label in shown.ax_.get_yticklabels()} <= {"3", "10", "5", "8"}
+    display = hr.plot.ImportanceDisplay.from_estimator(tree)
+    assert {label.get_text() for label in display.ax_.get_yticklabels()} <= {"3", "10", "5", "8"}
 
 
 def test_places_as_names_are_no_names_to_an_array():

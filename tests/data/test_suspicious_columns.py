@@ -107,10 +107,10 @@ def test_an_error_shows_the_value_that_is_no_number():
     schema, _ = learn_schema(pd.DataFrame({"x": [1.0, 2.0, 3.0]}))
     with pytest.raises(DataError) as caught:
         read_table(pd.DataFrame({"x": ["3", "4", "?", "5"]}), schema)
-    said = (
+    message = (
         "column 'x' held numbers in fit, but now holds strings: 1 of 4 values is not a number ('?'"
     )
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     with pytest.raises(DataError, match="each of its strings is a number"):
         read_table(pd.DataFrame({"x": ["3", "4"]}), schema)
 

@@ -86,10 +86,10 @@ class TestClassification:
     @settings(max_examples=100, deadline=None)
     def test_the_encoding_is_that_of_numpy_unique(self, y):
         classes, index = read_classification_target(y)
-        wanted, wanted_index = np.unique(y, return_inverse=True)
+        expected, expected_index = np.unique(y, return_inverse=True)
         assert classes.dtype == y.dtype
-        np.testing.assert_array_equal(classes, wanted)
-        np.testing.assert_array_equal(index, wanted_index)
+        np.testing.assert_array_equal(classes, expected)
+        np.testing.assert_array_equal(index, expected_index)
 
     def test_the_dtype_of_strings_stays(self):
         assert read_classification_target(np.array(["a", "bc"]))[0].dtype == "<U2"
@@ -206,8 +206,8 @@ class TestBoth:
             DataConversionWarning, match="A column-vector y was passed when a 1d array"
         ):
             found = read(y, 4)
-        for got, wanted in zip(found, read(NUMBERS, 4), strict=True):
-            np.testing.assert_array_equal(got, wanted)
+        for got, expected in zip(found, read(NUMBERS, 4), strict=True):
+            np.testing.assert_array_equal(got, expected)
 
     @each_reader
     def test_a_vector_passes_without_a_warning(self, read):

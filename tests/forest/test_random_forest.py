@@ -91,8 +91,8 @@ def test_the_prediction_is_the_mean_of_the_trees(kind):
 def test_trees_draw_two_thirds_of_the_rows():
     X, y = CANCER
     model = RandomForestClassifier(n_estimators=50).fit(X, y)
-    drawn = [len(np.unique(rows)) / len(X) for rows in model.estimators_samples_]
-    assert np.mean(drawn) == pytest.approx(1 - np.exp(-1), abs=0.01)
+    fractions = [len(np.unique(rows)) / len(X) for rows in model.estimators_samples_]
+    assert np.mean(fractions) == pytest.approx(1 - np.exp(-1), abs=0.01)
     assert all(len(rows) == len(X) for rows in model.estimators_samples_)
     part = RandomForestClassifier(n_estimators=5, bootstrap=False, max_samples=0.3).fit(X, y)
     for rows in part.estimators_samples_:
@@ -374,13 +374,13 @@ def test_balanced_classes_weigh_the_same():
     X = rng.normal(size=(600, 3))
     y = (X[:, 0] + rng.normal(size=600) > 1.8).astype(int)
     options = {"n_estimators": 30, "min_samples_leaf": 10}
-    plain, balanced, drawn = (
+    plain, balanced, balanced_by_tree = (
         RandomForestClassifier(class_weight=w, **options).fit(X, y)
         for w in (None, "balanced", "balanced_subsample")
     )
-    for model in (balanced, drawn):
+    for model in (balanced, balanced_by_tree):
         assert model.predict(X).mean() > 2 * plain.predict(X).mean()
-    tree = drawn._model.forest.tree(0)
+    tree = balanced_by_tree._model.forest.tree(0)
     assert tree.value[0, 0] == pytest.approx(0.5)
     same = RandomForestClassifier(class_weight={0: 1.0, 1: 4.0}, **options).fit(X, y)
     weighted = RandomForestClassifier(**options).fit(X, y, np.where(y == 1, 4.0, 1.0))

@@ -341,8 +341,8 @@ def test_metrics_have_their_own_names():
         model = NearestNeighbors(metric=metric, p=p).fit(X_FREE)
         assert model.effective_metric_ == name
     assert model.effective_metric_params_ == {"p": 3.0}
-    given = NearestNeighbors(metric_params={"p": 3}).fit(X_FREE).kneighbors(Q_FREE)
-    assert (given[0] == model.kneighbors(Q_FREE)[0]).all()
+    by_params = NearestNeighbors(metric_params={"p": 3}).fit(X_FREE).kneighbors(Q_FREE)
+    assert (by_params[0] == model.kneighbors(Q_FREE)[0]).all()
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree"])

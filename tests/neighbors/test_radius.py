@@ -141,17 +141,17 @@ def test_a_label_that_makes_no_sense_is_refused(label, message):
 
 
 def test_a_function_has_the_distances_of_a_query_from_the_nearest_on():
-    asked = []
+    calls = []
 
     def halves(distances):
-        asked.append(distances)
+        calls.append(distances)
         return 0.5 ** np.arange(len(distances))
 
     model = RadiusNeighborsRegressor(weights=halves, radius=1.0).fit(
         [[0.0], [0.5], [5.0]], [0, 6, 9]
     )
     assert model.predict([[0.1], [5.2]]).tolist() == [2.0, 9.0]
-    np.testing.assert_allclose(np.concatenate(asked), [0.1, 0.4, 0.2])
+    np.testing.assert_allclose(np.concatenate(calls), [0.1, 0.4, 0.2])
 
 
 @pytest.mark.parametrize(

@@ -229,10 +229,10 @@ def test_many_features_with_long_names_can_be_read():
 def test_a_model_is_explained_by_shap_values(monkeypatch):
     import sys
 
-    asked = []
+    calls = []
 
     def shap_values(model, X):
-        asked.append((model, X))
+        calls.append((model, X))
         return fake()
 
     explain = SimpleNamespace(shap_values=shap_values)
@@ -240,7 +240,7 @@ def test_a_model_is_explained_by_shap_values(monkeypatch):
     ShapBeeswarmDisplay.from_estimator("model", "rows", top=2)
     ShapWaterfallDisplay.from_estimator("model", "rows", row=3)
     ShapDependenceDisplay.from_estimator("model", "rows", feature="town")
-    assert asked == [("model", "rows")] * 3
+    assert calls == [("model", "rows")] * 3
 
 
 # Bad input.

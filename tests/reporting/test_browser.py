@@ -89,7 +89,7 @@ def test_the_what_if_says_what_predict_says(opened: tuple[Any, Browser]) -> None
     order = browser.ask("hedgerowWhatIf.whatIf.order")
     draw = np.random.RandomState(0)
     assert sorted(order) == list(range(len(fields)))
-    rows = [[_drawn(field, draw) for field in fields] for _ in range(N_INPUTS)]
+    rows = [[_random_input(field, draw) for field in fields] for _ in range(N_INPUTS)]
     typed = [["" if value is None else repr(value) for value in row] for row in rows]
     script = """
       (rows => rows.map((row) => {
@@ -116,7 +116,7 @@ def test_the_what_if_says_what_predict_says(opened: tuple[Any, Browser]) -> None
     assert len(np.unique(actual[:, 0])) > N_INPUTS // 2  # the inputs do matter
 
 
-def _drawn(field: dict[str, Any], draw: np.random.RandomState) -> Any:
+def _random_input(field: dict[str, Any], draw: np.random.RandomState) -> Any:
     """Return what a reader may put into a field: nothing, a number beyond its range, a label."""
     if draw.rand() < 0.1:
         return None

@@ -53,8 +53,8 @@ def naive_margins(model, X, y, n_members):
     expected = []
     for i, right in enumerate(y):
         tally = dict.fromkeys(model.classes_.tolist(), 0.0)
-        for given, weight in zip(labels, weights, strict=True):
-            tally[given[i]] += weight
+        for labels_of_member, weight in zip(labels, weights, strict=True):
+            tally[labels_of_member[i]] += weight
         best_other = max(count for label, count in tally.items() if label != right)
         expected.append((tally[right] - best_other) / sum(abs(w) for w in weights))
     return np.array(expected)

@@ -43,13 +43,13 @@ def tree_labels(model, X):
 def naive_bound(model, X, y):
     """Breiman's estimates, word by word, for class numbers y."""
     labels = tree_labels(model, X)
-    drawn = [set(samples.tolist()) for samples in model.estimators_samples_]
+    in_bag = [set(samples.tolist()) for samples in model.estimators_samples_]
     n_classes = len(model.classes_)
     margins, rivals, wrong = {}, {}, []
     for i in range(len(y)):
         counts, voters = [0] * n_classes, 0
         for k in range(len(labels)):
-            if i not in drawn[k]:
+            if i not in in_bag[k]:
                 voters += 1
                 for j in range(n_classes):
                     counts[j] += labels[k][i] == j
@@ -63,7 +63,7 @@ def naive_bound(model, X, y):
     variance = sum(m**2 for m in margins.values()) / len(margins) - s**2
     sds = []
     for k in range(len(labels)):
-        rows = [i for i in range(len(y)) if i not in drawn[k]]
+        rows = [i for i in range(len(y)) if i not in in_bag[k]]
         p1 = sum(labels[k][i] == y[i] for i in rows) / len(rows)
         p2 = sum(labels[k][i] == rivals[i] for i in rows) / len(rows)
         sds.append((p1 + p2 - (p1 - p2) ** 2) ** 0.5)

@@ -83,8 +83,8 @@ def test_the_lecture_s_series_is_the_coverage():
 
 def test_a_simulated_bootstrap_covers_as_much():
     rng = np.random.default_rng(0)
-    held = [len(np.unique(rng.integers(200, size=300))) / 200 for _ in range(500)]
-    assert np.mean(held) == pytest.approx(theory.bootstrap_coverage(200, draws=300), abs=0.005)
+    coverage = [len(np.unique(rng.integers(200, size=300))) / 200 for _ in range(500)]
+    assert np.mean(coverage) == pytest.approx(theory.bootstrap_coverage(200, draws=300), abs=0.005)
 
 
 def test_no_draws_hold_nothing():

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.outputs import TreeTarget
+from hedgerow._estimator import seed_nested
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
@@ -194,7 +195,7 @@ class EstimatorLearner:
         return base_model, numbers(base_model, self._X)
 
     def _fit(self, y: NDArray[Any], weights: Floats) -> Any:
-        base_model = _seeded(clone(self._estimator), self._random)
+        base_model = seed_nested(clone(self._estimator), self._random, MAX_SEED)
         if self._draw is None:
             return base_model.fit(self._X, y, sample_weight=weights)
         rows = self._draw(weights)
@@ -204,17 +205,6 @@ class EstimatorLearner:
         ):  # few classifiers support a single class
             base_model = DummyClassifier(strategy="most_frequent")
         return base_model.fit(_safe_indexing(self._X, rows), sampled_y)
-
-
-def _seeded(estimator: SklearnEstimator, random: np.random.RandomState) -> Any:
-    """Seed every random_state of an estimator, in scikit-learn's order."""
-    names = sorted(estimator.get_params(deep=True))
-    seeds = {
-        name: random.randint(MAX_SEED)
-        for name in names
-        if name == "random_state" or name.endswith("__random_state")
-    }
-    return estimator.set_params(**seeds)
 
 
 def class_numbers(base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hedgerow._params import (
@@ -30,6 +31,14 @@ def _is_estimator(value: Any) -> bool:
 
 
 ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
+
+MAX_DEPTH = Parameter(
+    "max_depth",
+    1,
+    any_of(COUNT, NOTHING),
+    "Maximum depth of the default trees; None is no limit.",
+    Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
+)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -111,22 +120,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "weight of all rows ('weights') or, as in some textbooks, by their number ('rows').",
         only="classifier",
     ),
-    Parameter(
-        "max_depth",
-        1,
-        any_of(COUNT, NOTHING),
-        "Maximum depth of the default trees; None is no limit.",
-        Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
-        only="classifier",
-    ),
-    Parameter(
-        "max_depth",
-        3,
-        any_of(COUNT, NOTHING),
-        "Maximum depth of the default trees; None is no limit.",
-        Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
-        only="regressor",
-    ),
+    replace(MAX_DEPTH, default=1, only="classifier"),
+    replace(MAX_DEPTH, default=3, only="regressor"),
     Parameter(
         "max_leaves",
         None,

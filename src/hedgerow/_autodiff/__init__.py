@@ -1,12 +1,11 @@
 """Forward-mode automatic differentiation of NumPy functions, up to second derivatives.
 
-`rules.py` has the derivatives of elementary functions, `dual.py` the arrays that carry derivatives
-through a computation, `elementwise.py` and `array_functions.py` NumPy's functions for these arrays,
-and `forward.py` the entry point, `derivatives`.
+`dual.py` has the arrays that carry derivatives through a computation, and `derivatives`, the entry
+point; `rules.py` the derivatives of elementary functions; `functions.py` NumPy's functions of such
+arrays.
 """
 
-from hedgerow._autodiff import array_functions  # noqa: F401  registers its functions
-from hedgerow._autodiff.dual import NotDifferentiableError
-from hedgerow._autodiff.forward import Derivatives, derivatives
+from hedgerow._autodiff import functions  # noqa: F401  adds them to the tables of dual.py
+from hedgerow._autodiff.dual import Derivatives, NotDifferentiableError, derivatives
 
 __all__ = ["Derivatives", "NotDifferentiableError", "derivatives"]

@@ -25,7 +25,7 @@ from hedgerow._bagging.sampling import BaggingSamples
 from hedgerow._contract import SklearnEstimator, internals
 from hedgerow._data.names import Labels
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._estimator import Estimator
+from hedgerow._estimator import Estimator, seed_nested
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
 from hedgerow._tree.structure import Ensemble, Rows, Tree
 from hedgerow._types import Floats, Indices
@@ -60,7 +60,7 @@ class BaggingTrainingSet:
             return self._fit(index)
 
     def _fit(self, index: int) -> Any:
-        base_model = _seeded(clone(self.estimator), self.sampling.random_state(index))
+        base_model = seed_nested(clone(self.estimator), self.sampling.random_state(index), 2**31)
         X = columns_for(self.sampling, index, self.X)
         if not self.takes_weights:
             rows = self.sampling.samples(index)
@@ -191,16 +191,6 @@ def _answer(
 def columns_for(sampling: BaggingSamples, index: int, X: Any) -> Any:
     """Return the columns of a base model."""
     return X if sampling.takes_all_columns else take_columns(X, sampling.features(index))
-
-
-def _seeded(base_model: Any, stream: np.random.RandomState) -> Any:
-    """Seed an estimator and its nested estimators."""
-    names = sorted(
-        name
-        for name in base_model.get_params(deep=True)
-        if name == "random_state" or name.endswith("__random_state")
-    )
-    return base_model.set_params(**{name: int(stream.randint(2**31)) for name in names})
 
 
 def _values_of(base_model: Any, X: Any, outputs: Outputs, hard: bool) -> Floats:

@@ -26,9 +26,9 @@ from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
-from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.pass_through import check_columns
-from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt
+from hedgerow._estimator import LeafClassifier, TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -150,7 +150,7 @@ class Bagging(TableEstimator):
     def _jobs(self) -> Jobs:
         return jobs_of(self, self.estimator_)
 
-    def _means(self, X: Any) -> Floats:
+    def _values(self, X: Any) -> Floats:
         """Return the mean prediction of the estimators, (n_rows, n_values)."""
         model, hard = self._fitted_model(), is_hard(self)
         if isinstance(model, BaggedModel):
@@ -205,7 +205,7 @@ def _can_decide(bagging: Bagging) -> bool:
 
 
 @with_parameters
-class BaggingClassifier(ScoredClassifier, Bagging):
+class BaggingClassifier(LeafClassifier, Bagging):
     """Bagging classifier (Breiman, 1996): a vote of estimators, each fitted to a bootstrap sample.
 
     Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
@@ -237,30 +237,6 @@ class BaggingClassifier(ScoredClassifier, Bagging):
     _tree = DecisionTreeClassifier
     _parameters = parameters_for("classifier", BAGGING_PARAMETERS)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, shape (n_rows, n_classes), or a list of such.
-
-        That is the mean of the estimators' probabilities or, with ``voting="hard"``, the share of
-        their votes.
-        """
-        means = self._means(X)
-        outputs = self._class_outputs()
-        return one_or_list(outputs.probabilities(means), outputs)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probabilities."""
-        means = self._means(X)
-        outputs = self._class_outputs()
-        with np.errstate(divide="ignore"):
-            logs = [np.log(p) for p in outputs.probabilities(means)]
-        return one_or_list(logs, outputs)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest probability, or the most votes, for each row."""
-        means = self._means(X)
-        outputs = self._class_outputs()
-        return outputs.labels(outputs.votes(means))
-
     def predict_trees(self, X: Any) -> NDArray[np.int32]:
         """Return each estimator's vote, as an index of ``classes_``, shape (n_estimators, n_rows).
 
@@ -275,11 +251,6 @@ class BaggingClassifier(ScoredClassifier, Bagging):
         model = self._fitted_model()
         decision: Floats = model.mean_decision(check_columns(self, X), self._jobs())
         return decision
-
-    def _class_outputs(self) -> ClassOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, ClassOutputs)
-        return outputs
 
 
 @with_parameters
@@ -317,7 +288,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the estimators' predictions, or a column for each output."""
-        means = self._means(X)
+        means = self._values(X)
         return self._number_outputs().prediction(means)
 
     def predict_trees(self, X: Any) -> Floats:

@@ -65,7 +65,8 @@ class _LazyCommand(click.Command):
     help="A parameter of the model; may be repeated.",
 )
 @click.option(
-    "--budget", help="Gradient boosting: how long to tune. quick, balanced, thorough or a number."
+    "--budget",
+    help="Gradient boosting: work of the automatic search. quick, balanced, thorough or a number.",
 )
 @click.option("--test", "test_file", type=FILE, help="File with a test set.")
 @click.option(

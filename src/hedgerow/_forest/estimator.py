@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
 from hedgerow._contract import TableInternals
-from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
-from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._estimator import LeafClassifier, TableEstimator, adopt
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import permutation_importance
@@ -240,7 +240,7 @@ class Forest(TableEstimator):
         matrix = self._matrix(X)
         return self._model.leaves(matrix, self._threads_for(matrix))
 
-    def _means(self, X: Any) -> Floats:
+    def _values(self, X: Any) -> Floats:
         matrix = self._matrix(X)
         return self._model.mean(matrix, self._threads_for(matrix))
 
@@ -252,32 +252,17 @@ class Forest(TableEstimator):
             )
         return matrix
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
-class ForestClassifier(ScoredClassifier, Forest):
+
+class ForestClassifier(LeafClassifier, Forest):
     """Base class of forest classifiers."""
 
     _outputs = ClassOutputs
     _tree = DecisionTreeClassifier
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, shape (n_rows, n_classes), or a list of such."""
-        means = self._means(X)
-        outputs = self._class_outputs()
-        return one_or_list(outputs.probabilities(means), outputs)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probabilities."""
-        means = self._means(X)
-        outputs = self._class_outputs()
-        with np.errstate(divide="ignore"):
-            logs = [np.log(p) for p in outputs.probabilities(means)]
-        return one_or_list(logs, outputs)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row: the trees' probabilities are averaged."""
-        means = self._means(X)
-        outputs = self._class_outputs()
-        return outputs.labels(outputs.votes(means))
 
     def predict_trees(self, X: Any) -> NDArray[np.int32]:
         """Return each tree's vote, as an index of ``classes_``, shape (n_trees, n_rows).
@@ -289,15 +274,9 @@ class ForestClassifier(ScoredClassifier, Forest):
         by_tree = outputs.votes(self._model.forest.value)[leaves.T]
         return by_tree[:, :, 0] if outputs.is_single else by_tree
 
-    def _class_outputs(self) -> ClassOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, ClassOutputs)
-        return outputs
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
         return tags
 
 
@@ -309,7 +288,7 @@ class ForestRegressor(RegressorMixin, Forest):
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the trees' values for each row, or a column for each output."""
-        means = self._means(X)
+        means = self._values(X)
         return self._number_outputs().prediction(means)
 
     def predict_trees(self, X: Any) -> Floats:
@@ -350,8 +329,3 @@ class ForestRegressor(RegressorMixin, Forest):
         outputs = self._model.outputs
         assert isinstance(outputs, NumberOutputs)
         return outputs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags

@@ -79,7 +79,6 @@ def _of_labels(present: NDArray[Any]) -> dict[str, Any]:
     return {
         "n_distinct": len(labels),
         "labels": listed,
-        "n_other": len(present) - sum(one["rows"] for one in listed),
         "is_id": len(present) >= ENOUGH_ROWS and len(labels) >= UNIQUE * len(present),
         "most_common": float(counts.max() / len(present)) if len(present) else 0.0,
     }

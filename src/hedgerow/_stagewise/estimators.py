@@ -145,10 +145,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     ----------
     classes_ : array of shape (n_classes,)
         The classes, sorted.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators
@@ -267,10 +264,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     estimators_ : list of estimators

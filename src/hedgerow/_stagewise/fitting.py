@@ -24,7 +24,7 @@ from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights
-from hedgerow._estimator import seed_of
+from hedgerow._estimator import Estimator, seed_of
 from hedgerow._progress import progress
 from hedgerow._stagewise.learners import (
     BaseLearner,
@@ -65,13 +65,13 @@ class PassThroughTable:
 class StagewiseSettings:
     """The parameters of a fit; `init_model` is the model that a warm start continues."""
 
-    estimator: Any
+    estimator: Estimator
     init_model: AdditiveModel | None
     seed: int
     learner: BaseLearner
 
     @classmethod
-    def of(cls, estimator: Any, init_model: AdditiveModel | None) -> StagewiseSettings:
+    def of(cls, estimator: Estimator, init_model: AdditiveModel | None) -> StagewiseSettings:
         """Resolve the seed and the base estimator."""
         base = default_learner() if estimator.estimator is None else estimator.estimator
         return cls(estimator, init_model, seed_of(estimator.random_state), BaseLearner(base))
@@ -101,7 +101,7 @@ class StagewiseData:
 
 
 def fit_stagewise(
-    estimator: Any,
+    estimator: Estimator,
     task: Task,
     init_model: AdditiveModel | None,
     X: Any,

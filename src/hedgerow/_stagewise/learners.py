@@ -21,6 +21,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._arithmetic import mean_of
 from hedgerow._contract import SklearnEstimator
+from hedgerow._estimator import seed_nested
 from hedgerow._tree import DecisionTreeRegressor
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -68,7 +69,7 @@ def fitted_copy(
 ) -> Any:
     """Return a copy of an estimator, seeded and fitted, with weights if there are any."""
     copy = clone(estimator)
-    _seed(copy, seed)
+    seed_nested(copy, np.random.RandomState(seed), 2**31 - 1)
     return copy.fit(X, target) if weights is None else copy.fit(X, target, sample_weight=weights)
 
 
@@ -125,12 +126,3 @@ def adopt_input_tags(tags: InputTags, learner: Any) -> None:
     of_learner = get_tags(learner).input_tags
     for name in ("sparse", "categorical", "string", "positive_only", "allow_nan"):
         setattr(tags, name, getattr(of_learner, name))
-
-
-def _seed(estimator: Any, seed: int) -> None:
-    """Seed an estimator and its nested estimators."""
-    draws = np.random.RandomState(seed)
-    names = sorted(estimator.get_params(deep=True))
-    states = [name for name in names if name.rpartition("__")[2] == "random_state"]
-    if states:
-        estimator.set_params(**{name: int(draws.randint(2**31 - 1)) for name in states})

@@ -11,8 +11,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from hedgerow._constructor import with_parameters
-from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
-from hedgerow._estimator import ScoredClassifier, TableEstimator, adopt, column_attributes
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._estimator import LeafClassifier, TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
@@ -202,7 +202,7 @@ def as_fitted(tree: T, model: TreeModel) -> T:
 
 
 @with_parameters
-class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
+class DecisionTreeClassifier(LeafClassifier, DecisionTree):
     """A classification tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
 
     Parameters
@@ -211,18 +211,10 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
 
     Attributes
     ----------
-    classes_ : array of shape (n_classes,), or a list of such
-        The classes of each output, sorted.
-    n_classes_ : int, or a list of int
-        Number of classes of each output.
-    n_outputs_ : int
-        Number of outputs (columns of y).
+    {outputs}
     max_features_ : int
         Number of features sampled for each node.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
     feature_importances_ : array of shape (n_features,)
         Each feature's share of the total impurity decrease.
     tree_ : Tree
@@ -246,31 +238,6 @@ class DecisionTreeClassifier(ScoredClassifier, DecisionTree):
 
     _outputs = ClassOutputs
     _parameters = parameters_for("classifier", TREE_PARAMETERS)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the shares of the classes in each row's leaf, (n_rows, n_classes), or a list."""
-        values = self._values(X)
-        outputs = self._class_outputs()
-        return one_or_list(outputs.probabilities(values), outputs)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probabilities."""
-        values = self._values(X)
-        outputs = self._class_outputs()
-        with np.errstate(divide="ignore"):
-            logs = [np.log(p) for p in outputs.probabilities(values)]
-        return one_or_list(logs, outputs)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most frequent class of each row's leaf."""
-        values = self._values(X)
-        outputs = self._class_outputs()
-        return outputs.labels(outputs.votes(values))
-
-    def _class_outputs(self) -> ClassOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, ClassOutputs)
-        return outputs
 
     def _value_text(self, value: Floats, decimals: int) -> str:
         outputs = self._class_outputs()
@@ -301,10 +268,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         Number of outputs (columns of y).
     max_features_ : int
         Number of features sampled for each node.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str
-        Feature names, if X has string names.
+    {columns}
     feature_importances_ : array of shape (n_features,)
         Each feature's share of the total impurity decrease.
     tree_ : Tree

@@ -34,14 +34,14 @@ def fitted(machine, X, y):
         warnings.simplefilter("always")
         machine.fit(X, y)
     assert {w.category for w in caught} <= {ConvergenceWarning}
-    said = [str(w.message) for w in caught]
+    messages = [str(w.message) for w in caught]
     within = machine.duality_gap_.max() <= machine.tol
     assert machine.fit_status_ in (0, 1)
     assert within or machine.fit_status_ == 1
-    assert (machine.fit_status_ == 1) == any("ended after" in text for text in said)
+    assert (machine.fit_status_ == 1) == any("ended after" in text for text in messages)
     assert np.isfinite(machine.dual_coef_).all()
     assert np.isfinite(machine.intercept_).all()
-    return machine, said
+    return machine, messages
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
@@ -58,8 +58,8 @@ def test_duplicates_with_opposite_labels_end(kernel, C):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_huge_costs_are_solved(kernel):
     X, y = table(300, 4)
-    machine, said = fitted(SVC(kernel=kernel, C=1e5), X, y)
-    assert not said
+    machine, messages = fitted(SVC(kernel=kernel, C=1e5), X, y)
+    assert not messages
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = peers.SVC(kernel=kernel, C=1e5, max_iter=300_000).fit(X, y)
@@ -74,12 +74,12 @@ def test_huge_costs_are_solved(kernel):
 @pytest.mark.parametrize("C", [1.0, 1e5])
 def test_an_indefinite_kernel_ends_with_a_warning(machine, C):
     X, y = table(300, 4)
-    given = {"kernel": "sigmoid", "gamma": 1.0, "coef0": -1.0}
+    extra = {"kernel": "sigmoid", "gamma": 1.0, "coef0": -1.0}
     if "C" in machine.get_params():
-        given["C"] = C
-    machine, said = fitted(type(machine)(**machine.get_params() | given), X, y)
-    assert any("not positive semidefinite" in text for text in said)
-    assert any("duality_gap_" in text for text in said)
+        extra["C"] = C
+    machine, messages = fitted(type(machine)(**machine.get_params() | extra), X, y)
+    assert any("not positive semidefinite" in text for text in messages)
+    assert any("duality_gap_" in text for text in messages)
 
 
 def test_an_indefinite_matrix_or_function_is_noticed_too():
@@ -120,10 +120,10 @@ def test_rows_are_predicted_the_same_alone_and_together(kernel):
 def test_gaps_strings_and_infinities_are_refused_by_name(machine):
     X, y = table()
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
-    for bad, said in ((np.nan, "NaN"), (np.inf, "infinity"), (1e60, "Scale the column")):
+    for bad, text in ((np.nan, "NaN"), (np.inf, "infinity"), (1e60, "Scale the column")):
         broken = frame.copy()
         broken.loc[7, "c"] = bad
-        with pytest.raises(DataError, match=rf"(?s)'c'.*{said}|{said}"):
+        with pytest.raises(DataError, match=rf"(?s)'c'.*{text}|{text}"):
             machine.fit(broken, y)
     with pytest.raises(DataError, match="forests or boosting, which support missing values"):
         machine.fit(frame.mask(frame > 2.0), y)
@@ -132,7 +132,7 @@ def test_gaps_strings_and_infinities_are_refused_by_name(machine):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "pattern"),
     [
         ({"C": 0.0}, "C=0.0"),
         ({"C": -1.0}, "C=-1.0"),
@@ -148,8 +148,8 @@ def test_gaps_strings_and_infinities_are_refused_by_name(machine):
         ({"class_weight": {"no": 1.0}}, "class_weight has"),
     ],
 )
-def test_parameters_that_are_not_allowed_are_named(parameters, said):
-    with pytest.raises(ParameterError, match=said):
+def test_parameters_that_are_not_allowed_are_named(parameters, pattern):
+    with pytest.raises(ParameterError, match=pattern):
         SVC(**parameters).fit(*table())
 
 

@@ -22,9 +22,9 @@ def of(name, **constants):
     return Kernel(name, **({"gamma": 0.3, "coef0": 0.5, "degree": 3} | constants))
 
 
-def filled(table, asked, threads=1):
-    values = np.full((len(asked), len(table)), np.nan, table.dtype)
-    table.fill(np.asarray(asked), np.arange(len(asked)), values, threads)
+def filled(table, indices, threads=1):
+    values = np.full((len(indices), len(table)), np.nan, table.dtype)
+    table.fill(np.asarray(indices), np.arange(len(indices)), values, threads)
     return values
 
 
@@ -32,10 +32,10 @@ def filled(table, asked, threads=1):
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (64, 5), (65, 17), (200, 40)])
 def test_kernels_are_those_of_the_formula(name, n, d):
     X = rows(n, d)
-    asked = np.arange(0, n, 3)
-    expected = formula(name, X[asked], X, 0.3, 0.5, 3)
-    np.testing.assert_allclose(filled(of(name).table(X), asked), expected, rtol=1e-12, atol=1e-13)
-    single = filled(of(name).table(X, single=True), asked)
+    indices = np.arange(0, n, 3)
+    expected = formula(name, X[indices], X, 0.3, 0.5, 3)
+    np.testing.assert_allclose(filled(of(name).table(X), indices), expected, rtol=1e-12, atol=1e-13)
+    single = filled(of(name).table(X, single=True), indices)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=2e-5, atol=2e-5 * np.abs(expected).max())
 
@@ -48,8 +48,8 @@ def test_kernels_are_symmetric_and_depend_on_their_rows_alone(name, single):
     K = filled(table, np.arange(150))
     assert (K == K.T).all()
     np.testing.assert_allclose(table.diagonal(), np.diag(K), rtol=1e-6 if single else 0)
-    for asked in ([3], [149, 3], np.arange(100, 150)):
-        assert (filled(table, asked, threads=3) == K[asked]).all()
+    for indices in ([3], [149, 3], np.arange(100, 150)):
+        assert (filled(table, indices, threads=3) == K[indices]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,8 +70,10 @@ def test_sums_are_those_of_the_kernels(name):
 def test_sparse_rows_have_the_kernels_of_dense_ones(name):
     X = scipy.sparse.random(90, 30, 0.2, format="csr", random_state=0)
     dense, sparse = of(name).table(X.toarray()), of(name).table(scipy.sparse.csr_array(X))
-    asked = np.array([0, 5, 89])
-    np.testing.assert_allclose(filled(sparse, asked), filled(dense, asked), rtol=1e-12, atol=1e-13)
+    indices = np.array([0, 5, 89])
+    np.testing.assert_allclose(
+        filled(sparse, indices), filled(dense, indices), rtol=1e-12, atol=1e-13
+    )
     np.testing.assert_allclose(sparse.diagonal(), dense.diagonal(), rtol=1e-12, atol=1e-13)
     coefficients = rows(2, 90)
     np.testing.assert_allclose(
@@ -105,16 +107,16 @@ def test_a_function_of_blocks_is_a_kernel():
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "pattern"),
     [
         (lambda _A, _B: np.ones(3), r"shape \(3,\)"),
         (lambda A, B: np.full((len(A), len(B)), np.nan), "NaN"),
-        (lambda _A, _B: "no", "no matrix of numbers"),
+        (lambda _A, _B: "no", "other than a matrix of numbers"),
     ],
 )
-def test_what_a_function_must_return_is_said(function, said):
+def test_what_a_function_must_return_is_said(function, pattern):
     table = Kernel("callable", function=function).table(rows(5, 2))
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises(ParameterError, match=pattern):
         filled(table, [0])
 
 
@@ -129,13 +131,13 @@ def test_the_cache_keeps_what_was_used_last_within_its_budget():
     random = np.random.default_rng(0)
     recent = []
     for _ in range(200):
-        wanted = random.choice(30, 4, replace=False)
+        indices = random.choice(30, 4, replace=False)
         computed.clear()
-        slots = cache.slots(wanted, 1)
-        assert (cache.values[slots] == K[wanted]).all()
-        assert set(computed) == set(wanted.tolist()) - set(recent[-10:])
-        recent = [row for row in recent if row not in set(wanted.tolist())]
-        recent += sorted(wanted.tolist(), key=lambda row: slots[wanted == row][0])
+        slots = cache.slots(indices, 1)
+        assert (cache.values[slots] == K[indices]).all()
+        assert set(computed) == set(indices.tolist()) - set(recent[-10:])
+        recent = [row for row in recent if row not in set(indices.tolist())]
+        recent += sorted(indices.tolist(), key=lambda row: slots[indices == row][0])
     part = cache.move_to_subset(np.arange(0, 100, 2))
     even = np.array([0, 2, 4])
     assert (part.values[part.slots(even // 2, 1)] == K[even][:, ::2]).all()

@@ -129,7 +129,7 @@ def test_folds_share_the_rows_of_the_kernel_matrix(monkeypatch):
 
     def counted(self, rows, threads):
         fill = self.table.fill
-        self.table.fill = lambda wanted, *rest: (computed.append(len(wanted)), fill(wanted, *rest))
+        self.table.fill = lambda rows, *rest: (computed.append(len(rows)), fill(rows, *rest))
         try:
             return slots(self, rows, threads)
         finally:

@@ -52,10 +52,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         The classes, sorted. For multilabel y, a list with the classes of each label.
     n_outputs_ : int
         Columns of y.
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict
@@ -186,10 +183,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     ----------
     n_outputs_ : int
         Columns of y.
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 
 from hedgerow._boosting.estimators.base import BoostedInternals
-from hedgerow._boosting.estimators.one_score import OneScore
-from hedgerow._boosting.estimators.ranker_parameters import RANKING
+from hedgerow._boosting.estimators.one_score import RANKING, OneScore
 from hedgerow._boosting.fit.arguments import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
@@ -59,10 +58,7 @@ class GradientBoostingRanker(OneScore):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of the table, without qid_column.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict

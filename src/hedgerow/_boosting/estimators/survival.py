@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hedgerow._boosting.estimators.one_score import OneScore
-from hedgerow._boosting.estimators.survival_parameters import SURVIVAL
+from hedgerow._boosting.estimators.one_score import SURVIVAL, OneScore
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
 from hedgerow._boosting.survival_metrics import concordance
@@ -42,10 +41,7 @@ class GradientBoostingSurvival(OneScore):
 
     Attributes
     ----------
-    n_features_in_ : int
-        Columns of the table.
-    feature_names_in_ : array of str
-        Names of the columns, if they had names.
+    {columns}
     n_iter_ : int
         Rounds in the model.
     evals_result_ : dict

@@ -1,15 +1,15 @@
 """Loss functions: base score, gradients, link, and how leaves are fitted.
 
 `base` defines the interface; `regression` and `classification` have the losses with native
-gradients, and `multi_output` applies one of them to each column of y; `ranking` and `survival` have
-the losses that compare rows or take censored times; `custom` and `formula` are for user-defined
-losses.
+gradients; `ranking` and `survival` have those that compare rows or take censored times; `custom`
+and `formula` are for user-defined losses.
 """
 
 from hedgerow._boosting.losses.base import (
     CONSTANT_SPREAD,
     BaseLoss,
     Differentiate,
+    MultiOutputLoss,
     NativeLoss,
     Spread,
     read_only,
@@ -24,7 +24,6 @@ from hedgerow._boosting.losses.classification import (
     SoftBinaryLogLoss,
 )
 from hedgerow._boosting.losses.custom import CustomLoss, FormulaLoss, with_weights
-from hedgerow._boosting.losses.multi_output import MultiOutputLoss
 from hedgerow._boosting.losses.ranking import Queries, RankingLoss
 from hedgerow._boosting.losses.regression import (
     AbsoluteError,

@@ -1,4 +1,4 @@
-"""NumPy's array functions (sums, indexing, joining, sorting) of dual arrays."""
+"""NumPy's functions of dual arrays: elementwise ones by the chain rule, then array functions."""
 
 from __future__ import annotations
 
@@ -12,27 +12,139 @@ import numpy as np
 from hedgerow._autodiff.dual import (
     FUNCTIONS,
     REDUCTIONS,
+    UFUNCS,
     Array,
     Dual,
     Function,
+    alike,
     narrowed,
+    plus,
     rearranged,
     refuse,
     spread,
+    times,
     value_of,
+    with_axes,
 )
-from hedgerow._autodiff.elementwise import selected
-from hedgerow._autodiff.rules import Derivative
+from hedgerow._autodiff.rules import (
+    BINARY,
+    SELECTIONS,
+    UNARY,
+    WITHOUT_DERIVATIVE,
+    Derivative,
+)
 
 MOVING = (
     *(np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.expand_dims, np.squeeze),
     *(np.take, np.take_along_axis, np.flip, np.roll, np.repeat, np.tile, np.broadcast_to),
 )
 JOINING = (np.stack, np.concatenate, np.column_stack, np.hstack, np.vstack)
-WITHOUT_DERIVATIVE = (
+ARRAYS_WITHOUT_DERIVATIVE = (
     *(np.argmax, np.argmin, np.argsort, np.any, np.all, np.isclose, np.round),
     *(np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like),
 )
+
+
+def chained(x: Dual, value: Array, first: Derivative, second: Derivative) -> Dual:
+    """Return g(x) from its value and the derivatives of g: (g∘x)″ = g″ x′² + g′ x″."""
+    x = with_axes(x, value.ndim)
+    return Dual(
+        value,
+        times(first, x.first),
+        plus(times(second, times(x.first, x.first)), times(first, x.second)),
+        x.output,
+        x.directions,
+    )
+
+
+def _unary(ufunc: Any, x: Dual) -> Dual:
+    value = ufunc(x.value)
+    return chained(x, value, *UNARY[ufunc](x.value, value))
+
+
+def _binary(ufunc: Any, a: Any, b: Any) -> Dual:
+    """Return g(a, b), one or both of which have derivatives."""
+    u, v = value_of(a), value_of(b)
+    # The operator squares where the exponent is 2; np.power would take a logarithm.
+    value = operator.pow(u, v) if ufunc is np.power else ufunc(u, v)
+    by_a, by_b = BINARY[ufunc].by_a, BINARY[ufunc].by_b
+    if isinstance(a, Dual) and by_a is None:
+        refuse(f"{ufunc.__name__} with scores in its first argument")
+    if isinstance(b, Dual) and by_b is None:
+        refuse(f"{ufunc.__name__} with scores in its second argument")
+    if not isinstance(b, Dual):
+        return chained(a, value, *by_a(u, v, value))  # type: ignore[misc]
+    if not isinstance(a, Dual):
+        return chained(b, value, *by_b(u, v, value))  # type: ignore[misc]
+    (a, b), output = alike((a, b), value)
+    along_a = chained(a, value, *by_a(u, v, value))  # type: ignore[misc]
+    along_b = chained(b, value, *by_b(u, v, value))  # type: ignore[misc]
+    mixed = times(BINARY[ufunc].mixed(u, v, value), times(a.first, b.first))
+    second = plus(plus(along_a.second, along_b.second), times(2.0, mixed))
+    return Dual(value, plus(along_a.first, along_b.first), second, output, a.directions)
+
+
+def _selection(ufunc: Any, a: Any, b: Any) -> Dual:
+    """Return the maximum or minimum; where both are equal, with the mean of the derivatives."""
+    value = ufunc(value_of(a), value_of(b))
+    from_a, from_b = value == value_of(a), value == value_of(b)
+    chosen = selected(from_a, a, b)
+    tied = from_a & from_b
+    if tied.any():
+        chosen = selected(tied, 0.5 * (a + b), chosen)
+    return Dual(value, chosen.first, chosen.second, chosen.output, chosen.directions)
+
+
+def selected(condition: Any, a: Any, b: Any) -> Dual:
+    """Return a where the condition holds, b elsewhere; one or both have derivatives."""
+    condition = np.asarray(value_of(condition), bool)
+    value = np.where(condition, value_of(a), value_of(b))
+    duals, output = alike([x for x in (a, b) if isinstance(x, Dual)], value)
+    duals = [with_axes(x, value.ndim) for x in duals]
+    first, second = (
+        _either(condition, *_sides(a, b, [getattr(x, name) for x in duals]))
+        for name in ("first", "second")
+    )
+    return Dual(value, first, second, output, duals[0].directions)
+
+
+def _sides(a: Any, b: Any, derivatives: list[Derivative]) -> tuple[Derivative, Derivative]:
+    """Return the derivatives of those of two arrays that have any."""
+    if isinstance(a, Dual) and isinstance(b, Dual):
+        return derivatives[0], derivatives[1]
+    return (derivatives[0], None) if isinstance(a, Dual) else (None, derivatives[0])
+
+
+def _either(condition: Array, a: Derivative, b: Derivative) -> Derivative:
+    if a is None and b is None:
+        return None
+    return np.where(condition, 0.0 if a is None else a, 0.0 if b is None else b)
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    """Return a @ b for scores (n, K) times an array that has no derivatives."""
+    if isinstance(b, Dual) or np.ndim(a) != 2 or np.ndim(b) not in (1, 2):
+        refuse("@", "(a * b).sum(axis=1) multiplies row by row")
+    b = np.asarray(b)
+    rows = b if b.ndim == 2 else b[:, None]
+    result = reduce(operator.add, (a[:, k : k + 1] * row for k, row in enumerate(rows)))
+    return result if b.ndim == 2 else result[:, 0]
+
+
+def _on_values(function: Function, *inputs: Any, **options: Any) -> Any:
+    """Apply a function without derivative, such as np.argmax, to the elements alone."""
+    return function(*map(value_of, inputs), **options)
+
+
+UFUNCS[np.matmul] = _matmul
+for functions, how in (
+    (UNARY, _unary),
+    (BINARY, _binary),
+    (SELECTIONS, _selection),
+    (WITHOUT_DERIVATIVE, _on_values),
+):
+    for ufunc in functions:
+        UFUNCS[ufunc] = partial(how, ufunc)
 
 
 def _moving(function: Function) -> Function:
@@ -54,11 +166,6 @@ def _joining(function: Function) -> Function:
         return _joined(arrays, lambda these: function(these, **options))
 
     return apply
-
-
-def _on_values(function: Function) -> Function:
-    """Return a function without derivative, such as np.argmax, for dual arrays."""
-    return lambda *inputs, **options: function(*map(value_of, inputs), **options)
 
 
 def _joined(parts: Sequence[Any], join: Callable[[Sequence[Array]], Array]) -> Dual:
@@ -252,4 +359,4 @@ FUNCTIONS |= {
 }
 FUNCTIONS |= {function: _moving(function) for function in MOVING}
 FUNCTIONS |= {function: _joining(function) for function in JOINING}
-FUNCTIONS |= {function: _on_values(function) for function in WITHOUT_DERIVATIVE}
+FUNCTIONS |= {f: partial(_on_values, f) for f in ARRAYS_WITHOUT_DERIVATIVE}
