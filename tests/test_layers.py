@@ -216,7 +216,7 @@ def test_no_two_native_files_define_a_class_of_the_same_name():
     files = {}
     for path in sorted(NATIVE.rglob("*.[ch]pp")):
         for name in NATIVE_CLASS.findall(path.read_text(encoding="utf-8")):
-            files.setdefault(name, set()).add(path.name)
+            files.setdefault(name, set()).add(path.relative_to(NATIVE).as_posix())
     assert len(files) > 200
     assert {name: places for name, places in files.items() if len(places) > 1} == {}
 

@@ -792,7 +792,7 @@ def test_a_node_may_not_test_a_number_of_a_categorical_feature(categorical):
         ({"classes": {"dtype": "int8", "values": [1, 300]}}, "does not fit into int8"),
         ({"classes": {"dtype": "int64", "values": [2, 1]}}, "distinct and sorted"),
         ({"classes": {"dtype": "int64", "values": ["a", "b"]}}, "not a list of int64"),
-        ({"classes": {"dtype": "M8[ns]", "values": [1, 2]}}, "of dtype"),
+        ({"classes": {"dtype": "M8[ns]", "values": [1, 2]}}, "have dtype"),
         ({"parameters": {"learning_rate": -1}}, "learning_rate=-1 is not allowed"),
         ({"parameters": {"n_jobs": {"not_stored": "x"}}}, "n_jobs=.* is not allowed"),
         ({"parameters": {"n_estimators": 10**400}}, "too large"),
@@ -865,7 +865,7 @@ NEIGHBOURS = {
         ("mixed", "column_weights", put(0, -1.0), "not negative"),
         ("mixed", "column_weights", lambda a: a * 0, "not all 0"),
         ("mixed", "column_weights", lambda a: a[1:], "number of weights"),
-        ("mixed", "target", put((0, 0), np.inf), "finite number for each row"),
+        ("mixed", "target", put((0, 0), np.inf), "a target is missing or not finite"),
         ("matrix", "rows", put((0, 0), -1.0), "not a square matrix"),
         ("matrix", "rows", lambda a: a[:-1], "not a square matrix"),
     ],
@@ -882,7 +882,11 @@ def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
         ("dense", {"metric": "l2", "metric_params": {"dict": []}}, "do not match the metric 'l2'"),
         ("dense", {"metric": "hamming", "metric_params": {"dict": []}}, "metric is 'hamming'"),
         ("dense", {"metric": ["cosine"], "metric_params": {"dict": []}}, "metric is"),
-        ("dense", {"metric": "cosine", "metric_params": {"dict": [["p", 2.0]]}}, "does not have"),
+        (
+            "dense",
+            {"metric": "cosine", "metric_params": {"dict": [["p", 2.0]]}},
+            "no parameter 'p'",
+        ),
         ("dense", {"metric": "cosine", "metric_params": []}, "not a dict"),
         ("dense", {"metric": {"not_stored": "f"}}, "a k-d tree does not support"),
         ("matrix", {"use_tree": True}, "a k-d tree does not support"),
@@ -913,7 +917,7 @@ def test_forged_rows_of_neighbours_are_refused(kind, name, change, reason):
             {"metric": "euclidean", "metric_params": {"dict": []}},
             "does not support categories",
         ),
-        ("mixed", {"outputs": {"n_numbers": 2, "is_single": False}}, "for each row"),
+        ("mixed", {"outputs": {"n_numbers": 2, "is_single": False}}, "a target is missing"),
         (
             "sparse",
             {"schema": {"n_features": 2**31, "feature_names": None, "categories": []}},
@@ -1068,8 +1072,8 @@ def test_a_forged_survival_model_is_refused(loss, changes, fields, reason):
 
 def test_a_forged_ranker_is_refused():
     model = GradientBoostingRanker(n_estimators=2).fit(X, THREE, group=[100, 100])
-    forged = (({"link": "log"}, "the link is"), ({"classes": {}}, "fields dtype and values"))
-    for fields, reason in forged:
+    cases = (({"link": "log"}, "the link is"), ({"classes": {}}, "fields dtype and values"))
+    for fields, reason in cases:
         with pytest.raises(ModelFileError, match=reason):
             read_estimator(*forged(write_estimator(model), **fields))
 

@@ -111,24 +111,24 @@ START = StagewiseClassifier(SVR(), **TWO, init=CLASS_TREE).fit(X, LABELS)
 @pytest.mark.parametrize(
     ("model", "field", "member", "reason"),
     [
-        (BAG, "members", LinearSVC().fit(FRAME, LABELS), "not of the class of the base estimator"),
+        (BAG, "members", LinearSVC().fit(FRAME, LABELS), "is not a base model"),
         (BAG, "members", SVC().fit(FRAME[["a", "b"]], LABELS), "columns"),
         (BAG, "members", SVC().fit(FRAME[["b", "a", "c"]], LABELS), "other column names"),
         (BAG, "members", SVC().fit(FRAME, LABELS == "x"), "other classes"),
         (BAG, "members", SVC().fit(FRAME, np.char.add(LABELS, "!")), "other classes"),
         (BAG_OF_NUMBERS, "members", TREE.__class__().fit(X, NUMBERS), "columns"),
-        (BAG_OF_NUMBERS, "members", TREE.__class__().fit(X[:, :2], X[:, :2]), "1 numbers"),
+        (BAG_OF_NUMBERS, "members", TREE.__class__().fit(X[:, :2], X[:, :2]), "lacks outputs"),
         (COMMITTEE, "members", SVR().fit(X, NUMBERS), "does not predict classes"),
         (COMMITTEE, "members", LinearSVC().fit(X, NUMBERS > 0), "other classes"),
         (COMMITTEE, "members", NearestNeighbors().fit(X), "does not predict classes"),
         (REAL, "members", LinearSVC().fit(X, LABELS), "does not predict probabilities"),
         (MEDIANS, "members", SVC().fit(X, LABELS), "does not predict numbers"),
-        (MEDIANS, "members", KNeighborsRegressor().fit(X, X), "1 numbers"),
+        (MEDIANS, "members", KNeighborsRegressor().fit(X, X), "lacks outputs"),
         (
             MEDIANS,
             "members",
             GradientBoostingRegressor(loss="quantile", quantile=[0.1, 0.9], **TWO).fit(X, NUMBERS),
-            "1 numbers",
+            "lacks outputs",
         ),
         (STAGES, "learners", RandomForestRegressor(**TWO).fit(X, NUMBERS), "not a single tree"),
         (STAGES, "learners", SVR().fit(X, NUMBERS), "not a single tree"),
@@ -147,7 +147,7 @@ def test_members_that_do_not_suit_are_refused(model, field, member, reason):
 
 def test_members_of_several_kinds_are_refused():
     parts = forged(COMMITTEE, "members", SVC().fit(X, LABELS))
-    with pytest.raises(ModelFileError, match="different classes"):
+    with pytest.raises(ModelFileError, match="have different classes"):
         read_estimator(*parts)
 
 

@@ -86,16 +86,13 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     algorithm = _read_algorithm(stored.field("algorithm"))
     classes = stored.field("classes")
     is_classifier = "Classifier" in kind.__name__
-    require((classes is not None) == is_classifier, f"the classes do not match a {kind.__name__}")
+    require((classes is not None) == is_classifier, f"the classes do not match {kind.__name__}")
     require(isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has another algorithm")
     attributes: dict[str, Any] = {}
     if classes is not None:
         classes = read_classes(classes)
         n_classes = getattr(algorithm, "n_classes", None)
-        require(
-            len(classes) >= 2 and len(classes) == n_classes,
-            "the number of classes differs from that of the algorithm",
-        )
+        require(len(classes) >= 2 and len(classes) == n_classes, "n_classes is wrong")
         attributes |= {"classes_": classes, "n_classes_": len(classes)}
     rounds = _read_rounds(stored, is_classifier)
     weights = rounds.pop("weights")
@@ -147,14 +144,9 @@ def _read_trees(
     require(ensemble.n_outputs == n_outputs, "the number of outputs does not match the algorithm")
     require(not ensemble.base_score.any(), "a committee has a base score")
     per_round = ensemble.trees_per_round
-    require(
-        ensemble.n_trees == len(weights) * per_round,
-        "the number of trees does not match the rounds",
-    )
+    require(ensemble.n_trees == len(weights) * per_round, "a round lacks trees")
     in_turn = np.arange(ensemble.n_trees) % per_round
-    require(
-        np.array_equal(ensemble.tree_output, in_turn), "the trees are not of each output in turn"
-    )
+    require(np.array_equal(ensemble.tree_output, in_turn), "trees are not of each output in turn")
     model = TreeCommittee(schema, binner, ensemble, algorithm, weights, classes)
     return column_attributes(schema) | {"_model": model}
 

@@ -93,16 +93,12 @@ def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes = read_columns(stored)
     rows, n_rows = read_samples(stored.field("rows"))
     columns, n_features = read_samples(stored.field("columns"))
-    require(
-        n_features == attributes.get("n_features_in_"), "the samples have another number of columns"
-    )
+    require(n_features == attributes.get("n_features_in_"), "samples have other columns")
     weights = fixed = None
     if stored.flag("is_weighted"):
         weights = stored.arrays("draws.", ["weights"])["weights"]
         fits = weights.dtype == np.float64 and weights.shape == (n_rows,)
-        require(
-            fits and np.isfinite(weights).all(), "the weights are not a finite number for each row"
-        )
+        require(fits and np.isfinite(weights).all(), "a weight is missing or not finite")
         require((weights >= 0).all() and weights.any(), "a weight is negative, or all are 0")
     if stored.flag("are_given"):
         listed = stored.arrays("draws.", [str(i) for i in range(len(estimators))])
@@ -118,10 +114,7 @@ def _check_base_models(attributes: dict[str, Any], kind: type[Any]) -> None:
     model: BaggedModel = attributes["_model"]
     sampling, outputs = model.sampling, model.outputs
     for index, base_model in enumerate(model.estimators):
-        require(
-            type(base_model) is kind,
-            f"a {type(base_model).__name__} is not of the class of the base estimator",
-        )
+        require(type(base_model) is kind, f"a {type(base_model).__name__} is not a base model")
         if sampling.takes_all_columns or "feature_names_in_" in attributes:
             columns = None if sampling.takes_all_columns else sampling.features(index)
             require_columns(base_model, attributes, columns)

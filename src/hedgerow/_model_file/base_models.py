@@ -26,7 +26,7 @@ def read_base_models(stored: Stored, name: str) -> list[Any]:
     base_models = [read_stored(nested) for nested in stored.nested_list(name)]
     require(
         len({type(base_model) for base_model in base_models}) <= 1,
-        f"the models in {name} are of different classes",
+        f"{name} have different classes",
     )
     return base_models
 
@@ -77,9 +77,7 @@ def require_numbers(base_model: Any, n_outputs: int = 1) -> None:
     """Check that a base model predicts `n_outputs` numbers per row."""
     is_regressor = hasattr(base_model, "predict") and not hasattr(base_model, "classes_")
     require(is_regressor, f"a {type(base_model).__name__} does not predict numbers")
-    require(
-        _n_numbers(base_model) == n_outputs, f"a base model does not predict {n_outputs} numbers"
-    )
+    require(_n_numbers(base_model) == n_outputs, "a base model lacks outputs")
 
 
 def _n_numbers(base_model: Any) -> int:

@@ -204,7 +204,7 @@ def _check_task(kind: type[Any], model: BoostedModel, classes: Classes | None) -
     """Check that link, outputs and classes are those of the estimator."""
     task = kind._task.name  # noqa: SLF001
     require(
-        (classes is None) != (task == "classifier"), f"the classes do not match a {kind.__name__}"
+        (classes is None) != (task == "classifier"), f"the classes do not match {kind.__name__}"
     )
     n_outputs = model.ensemble.n_outputs
     links: tuple[str, ...] = ("sigmoid", "half_sigmoid", "margin")
@@ -252,10 +252,7 @@ def read_statistics(stored: Stored, schema: TableSchema) -> TargetStatistics:
     if not stored.has("statistics_seed"):
         return no_statistics(schema.n_features)
     seed = stored.field("statistics_seed")
-    require(
-        type(seed) is int and 0 <= seed < 2**32,
-        "the seed of the target statistics is not an integer below 2³²",
-    )
+    require(type(seed) is int and 0 <= seed < 2**32, "statistics_seed is not a seed")
     arrays = stored.arrays(_STATISTICS_PREFIX, _STATISTICS_ARRAYS)
     features, priors = _read_statistics_features(arrays["features"], schema), arrays["priors"]
     check_array(priors, (priors.size,), "priors")
@@ -275,9 +272,7 @@ def _read_statistics_features(features: NDArray[Any], schema: TableSchema) -> li
     check_array(features, (features.size,), "features", np.int64)
     listed: list[int] = features.tolist()
     require(sorted(set(listed)) == listed, "the features of the target statistics are not sorted")
-    require(
-        schema.categories.keys() >= set(listed), "there are target statistics of a numeric feature"
-    )
+    require(schema.categories.keys() >= set(listed), "statistics are of a numeric feature")
     return listed
 
 
@@ -320,13 +315,9 @@ def read_choice(stored: Any) -> Choice:
     require("n_estimators" in parameters, "the automatic choice has no n_estimators")
     trials, best = tuple(map(_read_trial, stored["tried"])), stored["best"]
     require(
-        type(best) is int and 0 <= best <= max(len(trials) - 1, 0),
-        "the index of the best trial is out of range",
+        type(best) is int and 0 <= best <= max(len(trials) - 1, 0), "the best trial does not exist"
     )
-    require(
-        len({frozenset(each.parameters) for each in trials}) <= 1,
-        "trials have different parameters",
-    )
+    require(len({frozenset(each.parameters) for each in trials}) <= 1, "trials differ")
     in_turn = stored.get("in_turn", 0)
     is_fewer = type(in_turn) is int and in_turn in range(members)
     require(is_fewer, "in_turn is not below the number of averaged models")
@@ -353,10 +344,7 @@ def _read_trial(stored: Any) -> TrialResult:
     is_curve = isinstance(curve, list) and all(map(is_number, curve))
     require(is_curve, "the curve of a trial is not a list of numbers")
     require(is_table(parameters) and "max_leaves" in parameters, "a trial has no max_leaves")
-    require(
-        type(n_rounds) is int and n_rounds >= 0,
-        "the best round of a trial is not a non-negative integer",
-    )
+    require(type(n_rounds) is int and n_rounds >= 0, "the best round of a trial is negative")
     require(is_number(score), "the score of a trial is not a number")
     return TrialResult(_read_chosen_parameters(parameters), n_rounds, score, tuple(curve))
 

@@ -103,10 +103,7 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> A
         require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
         if metric.name == "precomputed":
             are_distances = rows.shape[0] == rows.shape[1] and (rows >= 0.0).all()
-            require(
-                are_distances,
-                "the precomputed distances are not a square matrix of non-negative numbers",
-            )
+            require(are_distances, "the distances are not a square matrix of numbers ≥ 0")
     else:
         _check_mixed(rows, schema)
     return rows
@@ -171,6 +168,4 @@ def _check_classes(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
 
 def _check_numbers(target: NDArray[Any], n_rows: int, outputs: Any) -> None:
     fits = target.dtype == np.float64 and target.shape == (n_rows, outputs.n_outputs)
-    require(
-        fits and np.isfinite(target).all(), "the target does not have a finite number for each row"
-    )
+    require(fits and np.isfinite(target).all(), "a target is missing or not finite")

@@ -71,7 +71,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes = read_columns(stored)
     classes = stored.field("classes")
     is_classifier = "Classifier" in kind.__name__
-    require((classes is None) != is_classifier, f"the classes do not match a {kind.__name__}")
+    require((classes is None) != is_classifier, f"the classes do not match {kind.__name__}")
     if classes is not None:
         attributes["classes_"] = read_classes(classes)
         require(len(attributes["classes_"]) >= 2, "there are fewer than two classes")
@@ -89,16 +89,11 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     }
     names = stored.field("histories")
     are_names = isinstance(names, list) and all(name in _HISTORIES for name in names)
-    require(
-        are_names and len(set(names)) == len(names),
-        "the names of the histories are unknown or repeated",
-    )
+    require(are_names and len(set(names)) == len(names), "names of histories are unknown")
     histories = stored.arrays("history.", names)
     attributes |= {name: _numbers(array, name) for name, array in histories.items()}
     iteration, score = stored.field("best_iteration"), stored.field("best_score")
-    require(
-        (iteration is None) == (score is None), "only one of best_iteration and best_score is set"
-    )
+    require((iteration is None) == (score is None), "best_iteration or best_score is missing")
     if iteration is not None:
         require(type(iteration) is int and iteration >= 1, "best_iteration is not a number")
         require(is_number(score), "best_score is not a number")
@@ -167,9 +162,7 @@ def _check_base_models(model: AdditiveModel, attributes: dict[str, Any]) -> None
         require_numbers(model.start)
         return
     require_classes(model.start, [np.arange(max(model.n_outputs, 2))], shares=True)
-    require(
-        model.start.classes_.dtype.kind in "iu", "the classes of the initial model are not integers"
-    )
+    require(model.start.classes_.dtype.kind in "iu", "initial classes are not integers")
 
 
 def _check_outputs(model: AdditiveModel, classes: NDArray[Any] | None) -> None:

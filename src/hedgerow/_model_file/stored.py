@@ -149,9 +149,7 @@ def read_classes(stored: Any) -> NDArray[Any]:
         "the classes do not have exactly the fields dtype and values",
     )
     dtype, values = stored["dtype"], stored["values"]
-    require(
-        isinstance(dtype, str) and dtype in _CLASS_DTYPES, f"the classes are of dtype {dtype!r}"
-    )
+    require(isinstance(dtype, str) and dtype in _CLASS_DTYPES, f"classes have dtype {dtype!r}")
     require(
         isinstance(values, list) and all(type(value) is _CLASS_DTYPES[dtype] for value in values),
         f"the classes are not a list of {dtype}",
@@ -291,7 +289,7 @@ def read_outputs(kind: type[Outputs], stored: Any) -> Outputs:
         classes = tuple(map(read_classes, listed))
         require(
             all(1 <= len(of) <= _MOST_CLASSES for of in classes),
-            "an output has too few or too many classes",
+            "the number of classes is not allowed",
         )
         fields.finish()
         return ClassOutputs(classes)

@@ -82,10 +82,7 @@ def read_kernel(kind: type[Any], stored: Stored) -> dict[str, Any]:
     n_rows = stored.field("n_rows")
     require(type(n_rows) is int and 0 < n_rows < 2**31, "n_rows is not a number of rows")
     if kernel.name == "precomputed":
-        require(
-            schema.n_features == n_rows,
-            "the precomputed kernel does not have a column for each training row",
-        )
+        require(schema.n_features == n_rows, "the kernel lacks a column for each training row")
     support = stored.arrays("", ["support"])["support"]
     check_array(support, (len(support),), "support", np.int64)
     require(((support >= 0) & (support < n_rows)).all(), "a support index is out of range")
@@ -123,19 +120,13 @@ def read_kernel(kind: type[Any], stored: Stored) -> dict[str, Any]:
 
 def _read_kernel_function(stored: Any) -> Kernel:
     names = {"name", "gamma", "coef0", "degree", "function"}
-    require(
-        isinstance(stored, dict) and set(stored) == names,
-        "the kernel does not have the expected fields",
-    )
+    require(isinstance(stored, dict) and set(stored) == names, "the kernel lacks expected fields")
     name, degree = stored["name"], stored["degree"]
     require(name in (*NAMES, "callable"), f"the kernel is {name!r}")
     constants = (stored["gamma"], stored["coef0"])
     are_numbers = all(is_number(c) and abs(c) <= LARGEST_KERNEL for c in constants)
     require(are_numbers and constants[0] >= 0.0, "gamma or coef0 of the kernel is out of range")
-    require(
-        type(degree) is int and 0 <= degree <= MOST_DEGREE,
-        "the degree of the kernel is out of range",
-    )
+    require(type(degree) is int and 0 <= degree <= MOST_DEGREE, "the degree is out of range")
     function = decode(stored["function"])
     is_function = isinstance(function, NotStored)
     fits = is_function if name == "callable" else function is None
@@ -165,9 +156,7 @@ def _n_scores(classes: NDArray[Any] | None, *, has_pairs: bool) -> int:
 
 def _read_single(stored: Stored, kernel: Kernel) -> bool:
     single = stored.flag("single")
-    require(
-        kernel.is_of_distances or not single, "only kernels of distances can be in single precision"
-    )
+    require(kernel.is_of_distances or not single, "the kernel has no single precision")
     return single
 
 
@@ -181,10 +170,7 @@ def _read_vectors(stored: Stored, kernel: Kernel, n_features: int, n_vectors: in
     else:
         vectors = numbers = stored.arrays("", ["vectors"])["vectors"]
         check_array(vectors, (len(vectors), n_features), "vectors", np.float64)
-    require(
-        vectors.shape[0] == n_vectors,
-        "the number of support vectors differs from that of their indices",
-    )
+    require(vectors.shape[0] == n_vectors, "the number of support vectors and indices differs")
     require((np.abs(numbers) <= LARGEST).all(), "a support vector is not finite, or too large")
     return vectors
 

@@ -77,9 +77,7 @@ def _write_array(array: NDArray[Any]) -> dict[str, Any]:
 
 def _read_array(name: str, stored: Any) -> NDArray[Any]:
     is_whole = isinstance(stored, dict) and set(stored) == {"dtype", "shape", "values"}
-    require(
-        is_whole, f"the array {name!r} does not have exactly the fields dtype, shape and values"
-    )
+    require(is_whole, f"the array {name!r} does not have the fields dtype, shape and values")
     dtype, shape, values = stored["dtype"], stored["shape"], stored["values"]
     require(isinstance(values, list), f"the values of {name!r} are not a list")
     require(_are_of(values, dtype), f"the values of {name!r} are not all of dtype {dtype!r}")

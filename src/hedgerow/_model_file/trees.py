@@ -171,10 +171,7 @@ def read_samples(stored: Any) -> tuple[BootstrapSamples, int]:
     bootstrap = fields.flag("bootstrap")
     fields.finish()
     are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
-    require(
-        are_counts and n_draws <= n_rows,
-        "the size of the samples is not between 1 and the number of rows",
-    )
+    require(are_counts and n_draws <= n_rows, "samples are larger than the number of rows")
     require(type(seed) is int and 0 <= seed < 2**34, "the seed is not an integer below 2³⁴")
     return BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed), n_rows
 
@@ -184,32 +181,18 @@ def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:
     dtypes = (np.int32, np.float64, np.float64, np.bool_, np.bool_)
     ranks = (2, 2, 1, 3, 1)
     for (name, array), dtype, rank in zip(arrays.items(), dtypes, ranks, strict=True):
-        require(
-            array.dtype == dtype and array.ndim == rank,
-            f"the array {name} has the wrong type or shape",
-        )
+        require(array.dtype == dtype and array.ndim == rank, f"{name} has the wrong type or shape")
     inputs, coefficients = arrays["inputs"], arrays["coefficients"]
     counts_as_one, flags = arrays["counts_as_one"], arrays["is_categorical"]
-    require(
-        inputs.size > 0 and inputs.shape == coefficients.shape,
-        "there are no combinations of features",
-    )
+    require(inputs.size > 0 and inputs.shape == coefficients.shape, "there are no combinations")
     numbers = np.isfinite(coefficients).all() and np.isfinite(arrays["centres"]).all()
     require(numbers, "a coefficient or a centre is not finite")
-    require(
-        len(arrays["centres"]) == schema.n_features,
-        "the number of centres is not that of the features",
-    )
+    require(len(arrays["centres"]) == schema.n_features, "the number of centres is wrong")
     in_range = (inputs >= 0).all() and (inputs < schema.n_features).all()
     require(in_range, "a combination has a feature that is out of range")
-    require(
-        np.array_equal(flags, schema.is_categorical),
-        "the combinations have other categorical features than the schema",
-    )
+    require(np.array_equal(flags, schema.is_categorical), "categorical features differ")
     depth = 256 if flags.any() else 0
-    require(
-        counts_as_one.shape == (*inputs.shape, depth), "the table of categories has the wrong shape"
-    )
+    require(counts_as_one.shape == (*inputs.shape, depth), "counts_as_one has the wrong shape")
     return Combinations(**arrays)
 
 
@@ -219,7 +202,7 @@ def _read_leaf_targets(stored: Stored, forest: PackedForest) -> LeafTargets:
     for (name, array), dtype in zip(arrays.items(), dtypes, strict=True):
         rank = 2 if name == "targets" else 1
         fits = array.dtype == dtype and array.ndim == rank
-        require(fits, f"the array {name} has the wrong type or shape")
+        require(fits, f"{name} has the wrong type or shape")
         require(array.dtype.kind != "f" or np.isfinite(array).all(), f"{name} is not finite")
     rows, starts, n_rows = arrays["rows"], arrays["starts"], len(arrays["targets"])
     require(len(starts) == forest.n_leaves + 1, "the stored rows do not match the leaves")
@@ -228,7 +211,5 @@ def _read_leaf_targets(stored: Stored, forest: PackedForest) -> LeafTargets:
     require(n_rows > 0 and len(arrays["weights"]) == n_rows, "targets and weights differ in number")
     require((rows < n_rows).all(), "a leaf refers to a row that is out of range")
     require((arrays["weights"] >= 0).all(), "a weight is negative")
-    require(
-        arrays["targets"].shape[1] == forest.n_values, "the targets have another number of outputs"
-    )
+    require(arrays["targets"].shape[1] == forest.n_values, "targets have other outputs")
     return LeafTargets(**arrays)

@@ -209,7 +209,7 @@ class RobustLoss(NativeLoss):
 
 @register(
     REGRESSION_LOSSES,
-    poisson="the Poisson deviance, for counts; predictions are e^score, as for the next two",
+    poisson="the Poisson deviance, for counts (predictions are e^score, as for the next two)",
     gamma="the gamma deviance, for positive amounts",
     tweedie="the Tweedie deviance, with the variance power `tweedie_power`",
 )
