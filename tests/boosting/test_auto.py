@@ -17,7 +17,7 @@ from hedgerow import (
     GradientBoostingRegressor,
     ParameterError,
 )
-from hedgerow._boosting.fit.auto.search import Budget
+from hedgerow._boosting.fit.auto import Budget
 from hedgerow._boosting.fit.dataset import Dataset, split_folds
 from hedgerow._boosting.fit.round_grower import member_seeds
 from hedgerow._data.intake import learn_schema
