@@ -91,7 +91,7 @@ SOURCE = Path(hedgerow.__file__).parent
 # may import those before it.
 BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
-    *("_peer_values", "_peers", "_params", "_arguments", "_constructor"),
+    *("_peer_values", "_peers", "_params", "_arguments"),
     *("_threads", "_progress", "_arithmetic", "_links", "_result", "_curves"),
 )
 

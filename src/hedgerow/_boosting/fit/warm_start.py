@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
 from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.fit_data import FitArguments, Settings, is_auto
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
