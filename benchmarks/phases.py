@@ -17,9 +17,8 @@ from hedgerow._boosting.losses import BinaryLogLoss
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._threads import available_cpus
-from hedgerow._tree.engine import HistogramEngine
+from hedgerow._tree.engine import Bag, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import Bag
 
 
 def updates(tree, n_features):

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from hedgerow._data.schema import TableSchema
-from hedgerow._data.table import Table
+from hedgerow._data.table import Table, TableSchema
 
 if TYPE_CHECKING:
     from hedgerow._tree.additive import AdditiveTrees

@@ -2,7 +2,7 @@
 
 A parameter is declared once, in the `_parameters` of its estimators. Everything else follows from
 the declaration: the constructor, the docstring and the tables of the documentation
-(`hedgerow._constructor`), the check at the start of `fit`, the typed stub (`tools/stubs.py`), and
+(`hedgerow._arguments`), the check at the start of `fit`, the typed stub (`tools/stubs.py`), and
 what the command line accepts.
 """
 
@@ -36,7 +36,7 @@ class Allowed(Protocol):
 
     @property
     def type_hint(self) -> str:
-        """The type, as source code that uses the names imported by `hedgerow._constructor`."""
+        """The type, as source code that uses the names imported by `hedgerow._arguments`."""
 
 
 @dataclass(frozen=True)

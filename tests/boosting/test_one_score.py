@@ -8,9 +8,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival, ParameterError
+from hedgerow._arguments import parameter_table
 from hedgerow._boosting.estimators.one_score import RANKER_PARAMETERS, SURVIVAL_PARAMETERS
 from hedgerow._boosting.fit import warm_start as resuming
-from hedgerow._constructor import parameter_table
 from hedgerow._params import check_parameters
 
 RNG = np.random.default_rng(0)

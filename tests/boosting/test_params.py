@@ -13,10 +13,10 @@ from hedgerow import (
     GradientBoostingSurvival,
     ParameterError,
 )
+from hedgerow._arguments import grouped, grouped_tables
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
-from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
-from hedgerow._boosting.fit.auto.search import CANDIDATES, SMALL_CANDIDATES
-from hedgerow._constructor import grouped, grouped_tables
+from hedgerow._boosting.fit.auto import CANDIDATES, SMALL_CANDIDATES
+from hedgerow._boosting.fit.fit_data import AUTO_DEFAULTS
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
 

@@ -13,8 +13,7 @@ from hedgerow._data import intake
 from hedgerow._data.binning import Binner, own_columns
 from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowSampler
-from hedgerow._tree.trainer import Trainer
+from hedgerow._tree.trainer import RowSampler, Trainer
 
 
 def binned(X):

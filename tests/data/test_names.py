@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow._data.intake import as_matrix, learn_schema, read_table
 from hedgerow._data.names import Labels, column_index, labels_of, plain_name, read_names
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow.exceptions import DataError, ParameterError
 
 RNG = np.random.default_rng(0)

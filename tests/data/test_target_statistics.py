@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from hedgerow._data import target_statistics
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
-from hedgerow._data.schema import Categories, TableSchema
-from hedgerow._data.table import Table
+from hedgerow._data.table import Categories, Table, TableSchema
 from hedgerow._data.target_statistics import learn_statistics, no_statistics
 from oracles import target_statistics as oracle
 

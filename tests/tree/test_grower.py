@@ -12,9 +12,8 @@ from hedgerow._data.binning import BinnedMatrix, block_shape, own_columns
 from hedgerow._tree.engine import ExactEngine, HistogramEngine
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
-from hedgerow._tree.trainer import Trainer
+from hedgerow._tree.trainer import RowSampler, Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
 
 PARAMS = GrowthParams(max_leaves=31, min_samples_leaf=5)

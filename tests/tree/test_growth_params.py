@@ -7,7 +7,7 @@ import pytest
 
 from hedgerow import _native
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import BY_GRADIENT
+from hedgerow._tree.trainer import BY_GRADIENT
 
 
 def test_kernels_have_the_fields_of_the_dataclass():

@@ -12,8 +12,8 @@ from hedgerow import _native
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.monotone import is_monotone, monotone_links, nearest_monotone
-from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Tree
+from hedgerow._tree.trainer import RowSampler
 from oracles.grow import Columns
 from oracles.monotone import (
     assert_best_growth,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow._tree.row_sampling import RowSampler
+from hedgerow._tree.trainer import RowSampler
 
 RNG = np.random.default_rng(0)
 

@@ -7,8 +7,8 @@ from hedgerow import _native
 from hedgerow._boosting.losses import MultinomialLogLoss
 from hedgerow._data.binning import own_columns
 from hedgerow._tree.growth_params import GrowthParams
-from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble
+from hedgerow._tree.trainer import RowSampler
 from oracles.grow import category_set
 from oracles.vector_grow import assert_same_splits
 from tests.data.test_bundle import binned as binned_by_library

@@ -19,7 +19,7 @@ from hedgerow._adaboost.fitting import (
 )
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._data.pass_through import check_columns
 from hedgerow._data.target import read_fitted_classes, read_weights
 from hedgerow._estimator import TableEstimator, adopt

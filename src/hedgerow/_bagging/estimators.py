@@ -13,6 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow._arguments import with_parameters
 from hedgerow._bagging.base_models import BaggedModel, Jobs, joined_trees
 from hedgerow._bagging.fitting import (
     OUR_TREES,
@@ -23,7 +24,6 @@ from hedgerow._bagging.fitting import (
     leaf_values,
 )
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
-from hedgerow._constructor import with_parameters
 from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs

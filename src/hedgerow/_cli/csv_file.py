@@ -26,7 +26,7 @@ from pyarrow import csv as arrow_csv
 
 from hedgerow._cli.cell_values import NonNumericCells, is_number, non_numeric_values, without_na
 from hedgerow._cli.options import Reading
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow.exceptions import DataError
 
 ColumnKind = Literal["text", "number", "any"]

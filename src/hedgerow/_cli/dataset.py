@@ -15,7 +15,7 @@ from hedgerow._cli.csv_file import ColumnKind
 from hedgerow._cli.options import Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
 from hedgerow._contract import internals
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow._spelling import near
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 from hedgerow._cli.dataset import LabeledDataset
 from hedgerow._cli.output import count
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow.exceptions import DataError
 
 _HINT = "--test-size 0 trains on all rows."

@@ -21,7 +21,8 @@ from hedgerow._cli.output import (
     size_of,
 )
 from hedgerow._contract import internals
-from hedgerow._data.schema import TableSchema, listed
+from hedgerow._data.names import listed
+from hedgerow._data.table import TableSchema
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.container import unpack
 from hedgerow._model_file.text import from_json, to_json

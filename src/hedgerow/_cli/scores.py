@@ -14,7 +14,7 @@ from sklearn.base import is_classifier
 import hedgerow as hr
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION
 from hedgerow._cli.dataset import LabeledDataset, suggestion
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
 from hedgerow._validation.scoring import OWN_SCORE
 from hedgerow.exceptions import DataError, ParameterError

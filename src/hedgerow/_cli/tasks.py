@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from hedgerow._cli.cell_values import non_numeric_values
 from hedgerow._cli.dataset import LabeledDataset, Roles
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow.exceptions import DataError, ParameterError
 
 # Integer targets are classes if they count from 0 or 1 and there are at most this many.

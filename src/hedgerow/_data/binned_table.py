@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.columns import CategoricalColumn, NumericColumn, RowSelection
-from hedgerow._data.schema import TableSchema
-from hedgerow._data.table import Table
+from hedgerow._data.table import Table, TableSchema
 from hedgerow._types import Indices
 
 

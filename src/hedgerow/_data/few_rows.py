@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
 from hedgerow._data.names import column_order, read_names
-from hedgerow._data.schema import Categories, TableSchema
 from hedgerow._data.sources import are_records, read_records
-from hedgerow._data.table import CategoryBins, Table
+from hedgerow._data.table import Categories, CategoryBins, Table, TableSchema
 
 # Largest table, in values, to be read one by one; above, reading by columns is about as fast.
 _MOST_VALUES = 1024

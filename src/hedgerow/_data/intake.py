@@ -24,12 +24,17 @@ from hedgerow._data.columns import (
     refuse_infinite_column,
 )
 from hedgerow._data.few_rows import read_few_rows
-from hedgerow._data.frames import one_matrix
 from hedgerow._data.names import Names, column_label, column_order
-from hedgerow._data.schema import Categories, TableSchema, chosen_columns
 from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_suspicious_column
-from hedgerow._data.table import Table, as_matrix, iter_dense_blocks
+from hedgerow._data.table import (
+    Categories,
+    Table,
+    TableSchema,
+    as_matrix,
+    chosen_columns,
+    iter_dense_blocks,
+)
 from hedgerow.exceptions import DataError
 
 __all__ = [
@@ -154,7 +159,7 @@ def _finite_table(
     if columns is None:
         table = Table(names, dense=source.dense, sparse_csc=source.sparse)
     else:
-        table = Table(names, dense=one_matrix(columns), columns=columns)
+        table = Table(names, dense=_one_matrix(columns), columns=columns)
     if source.dense is not None:
         refuse_infinite(source.dense, lambda j: column_label(source.names, j))
     elif table.dense is not None:
@@ -228,3 +233,22 @@ def _require_numbers(column: NumericColumn | LabelColumn, where: str) -> Numeric
         "Convert it to numbers, with None or NaN for missing values; in pandas by "
         "pd.to_numeric(X[...], errors='coerce')."
     )
+
+
+def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
+    """Return the matrix of these columns if they already form one in memory, else None.
+
+    A pandas frame created from an array is such a matrix, and then nothing needs to be copied.
+    """
+    arrays = [c.values for c in columns if isinstance(c, NumericColumn) and c.missing is None]
+    if len(arrays) < len(columns) or arrays[0].base is None:
+        return None
+    first, addresses = arrays[0], [values.ctypes.data for values in arrays]
+    step = addresses[1] - addresses[0] if len(arrays) > 1 else first.itemsize
+    for j, values in enumerate(arrays):
+        same_kind = values.dtype == first.dtype and values.strides == first.strides
+        in_place = values.base is first.base and addresses[j] == addresses[0] + j * step
+        if not (same_kind and in_place):
+            return None
+    shape, strides = (len(first), len(arrays)), (first.strides[0], step)
+    return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)

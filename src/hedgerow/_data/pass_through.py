@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from hedgerow._data.frames import with_usual_columns
 from hedgerow._data.names import (
     COLUMN_NAMES,
     Names,
@@ -34,6 +33,7 @@ from hedgerow._data.sources import (
     refuse_single_row,
     require_columns,
     require_rows,
+    with_usual_columns,
 )
 from hedgerow._data.sparse import sound
 from hedgerow.exceptions import DataError

@@ -7,7 +7,7 @@ JSON) differ only here. Data is copied only if necessary.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
 from typing import Any
@@ -23,13 +23,14 @@ from hedgerow._data.columns import (
     LabelColumn,
     NumericColumn,
     array_kind_error,
+    dates_error,
     dense_column,
     is_native,
+    labelled,
     native_numbers,
     read_array,
     read_objects,
 )
-from hedgerow._data.frames import read_series, with_usual_columns
 from hedgerow._data.names import Names, column_label, listed, read_names
 from hedgerow._data.sparse import sound
 from hedgerow._peers import library_of
@@ -37,6 +38,8 @@ from hedgerow.exceptions import DataError
 
 # Size, in values, up to which a table is simply copied: 64 KiB of float32.
 _SMALL = 1 << 14
+# Arrow types that do not support row selection.
+_UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,6 +251,107 @@ def _open_frame(frame: nw.DataFrame[Any]) -> Source:
 
     names = read_names(columns)
     return Source(frame.shape[0], frame.shape[1], names, read)
+
+
+def with_usual_columns(X: Any) -> Any:
+    """Return an Arrow table without string views and runs, which do not support row selection."""
+    if nw.dependencies.is_pandas_dataframe(X):
+        return _with_usual_series(X)
+    if not nw.dependencies.is_pyarrow_table(X):
+        return X
+    for j, field in enumerate(X.schema):
+        if (new := _usual(X.column(j), str(field.type))) is not None:
+            X = X.set_column(j, field.name, new)
+    return X
+
+
+def _with_usual_series(X: Any) -> Any:
+    """Do the same for a pandas frame, whose columns may be Arrow's."""
+    kinds = [None if isinstance(dtype, np.dtype) else str(dtype) for dtype in X.dtypes]
+    unusual = [j for j, kind in enumerate(kinds) if kind and kind.startswith(_UNUSUAL)]
+    if not unusual:
+        return X
+    X = X.copy(deep=False)
+    for j in unusual:
+        array = X.iloc[:, j].array
+        arrow = array.__arrow_array__()
+        X.isetitem(j, type(array)(_usual(arrow, str(arrow.type))))
+    return X
+
+
+def _usual(column: Any, kind: str) -> Any:
+    """Return an Arrow column of an unusual layout in the usual one; None for any other."""
+    if kind.startswith("run_end_encoded"):
+        import pyarrow.compute
+
+        column = pyarrow.compute.run_end_decode(column)
+        again = _usual(column, str(column.type))
+        return column if again is None else again
+    if kind in ("string_view", "binary_view"):
+        return column.cast("large_" + kind.removesuffix("_view"))
+    return None
+
+
+def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColumn:
+    """Read a series of any dtype; `where` names it in errors."""
+    native_dtype = getattr(series.to_native(), "dtype", None)
+    if isinstance(native_dtype, np.dtype):
+        return read_array(series.to_native().to_numpy(), where)
+    dtype = series.dtype
+    if dtype == nw.Object:
+        return read_objects(series.to_list(), where)
+    if dtype == nw.Decimal or dtype in (nw.Int128, nw.UInt128):
+        series, dtype = series.cast(nw.Float64), nw.Float64()
+    if dtype.is_integer() or dtype == nw.Boolean:
+        return _whole_numbers(series)
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return replace(_labels(series, where), is_declared=dtype != nw.String)
+    if dtype.is_temporal():
+        raise dates_error(where, str(dtype))
+    if dtype.is_nested() or dtype == nw.Binary:
+        raise ColumnTypeError(
+            f"{where} holds {dtype}, but an argument must be a string or a number. "
+            "Expand it into separate columns, or drop it."
+        )
+    return read_array(series.to_numpy(), where)
+
+
+def _whole_numbers(series: nw.Series[Any]) -> NumericColumn:
+    """Keep the integer or boolean dtype, which has no NaN, and mark missing values in a mask."""
+    missing = series.is_null().to_numpy() if series.null_count() else None
+    if missing is not None:
+        series = series.fill_null(False if series.dtype == nw.Boolean else 0)
+    values = series.to_numpy()
+    if values.dtype.kind == "O":  # as nullable integers in older versions of pandas
+        values = np.array(values.tolist())
+    return NumericColumn(values, missing)
+
+
+def _labels(series: nw.Series[Any], where: str) -> LabelColumn:
+    """Encode strings or categories with the library that holds them."""
+    native = series.to_native()
+    if series.implementation.is_polars():
+        return labelled(*_encode_polars(series, native), where)
+    if series.implementation.is_pyarrow():
+        return labelled(*_encode_arrow(series, native), where)
+    codes, distinct = native.factorize()
+    return labelled(np.asarray(codes), distinct.tolist(), where)
+
+
+def _encode_polars(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[str]]:
+    """Cast to an Enum of the strings that occur; a Categorical may have many more."""
+    polars = series.__native_namespace__()
+    distinct = native.drop_nulls().unique().cast(polars.String)
+    codes = native.cast(polars.Enum(distinct)).to_physical().cast(polars.Int32).fill_null(-1)
+    return codes.to_numpy(), distinct.to_list()
+
+
+def _encode_arrow(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[Any]]:
+    arrow = series.__native_namespace__()
+    encoded = native if arrow.types.is_dictionary(native.type) else native.dictionary_encode()
+    encoded = encoded.unify_dictionaries().combine_chunks()
+    codes = encoded.indices.cast(arrow.int32()).fill_null(-1)
+    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
 def _require_two_dimensions(shape: tuple[int, ...]) -> None:

@@ -18,8 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.columns import LabelColumn, NumericColumn, read_array
-from hedgerow._data.frames import read_series
-from hedgerow._data.sources import as_array
+from hedgerow._data.sources import as_array, read_series
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_many_classes
 from hedgerow._params import NOT_NEGATIVE
 from hedgerow._types import Floats

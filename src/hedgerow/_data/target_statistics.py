@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
-from hedgerow._data.schema import TableSchema
-from hedgerow._data.table import Table
+from hedgerow._data.table import Table, TableSchema
 from hedgerow._types import Floats
 
 Codes = NDArray[np.int32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._forest.estimator import ForestClassifier, ForestRegressor
 from hedgerow._forest.parameters import FOREST_PARAMETERS, with_defaults
 from hedgerow._params import parameters_for

@@ -8,8 +8,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.arguments import AUTO_DEFAULTS
-from hedgerow._boosting.fit.auto import MAX_MODELS, Choice, TrialResult
+from hedgerow._boosting.fit.auto import MAX_MODELS
+from hedgerow._boosting.fit.choice import Choice, TrialResult
+from hedgerow._boosting.fit.fit_data import AUTO_DEFAULTS
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.model import BoostedModel, Calibration, CalibrationMethod
 from hedgerow._boosting.survival_curves import (
@@ -19,7 +20,7 @@ from hedgerow._boosting.survival_curves import (
     TimeDistribution,
 )
 from hedgerow._contract import internals
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._data.target import Classes
 from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator, column_attributes

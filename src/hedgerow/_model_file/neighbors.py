@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs, Outputs
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hedgerow._data.binning import Binner
 from hedgerow._data.names import fitted_names, name_attributes, names_from_json, names_to_json
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow.exceptions import ModelFileError

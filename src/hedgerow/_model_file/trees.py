@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._contract import internals
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel, LeafTargets

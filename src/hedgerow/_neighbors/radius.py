@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._estimator import ScoredClassifier
 from hedgerow._neighbors.aggregation import RadiusNeighborhoods

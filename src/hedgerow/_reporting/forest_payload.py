@@ -20,7 +20,7 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel, Calibration
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs, Outputs
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._data.target_statistics import EncodedColumn
 from hedgerow._forest.model import ForestModel
 from hedgerow._reporting.wording import brief

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._contract import internals
-from hedgerow._data.schema import Categories
+from hedgerow._data.table import Categories
 from hedgerow._reporting.columns import Column, RowIds
 from hedgerow._reporting.forest_payload import (
     MOST_OPTIONS,

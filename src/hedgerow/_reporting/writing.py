@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
-from hedgerow._data.schema import listed
+from hedgerow._data.names import listed
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 
+from hedgerow._arguments import with_parameters
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
-from hedgerow._constructor import with_parameters
 from hedgerow._data.pass_through import check_anything
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._params import Parameter, check_parameters, parameters_for

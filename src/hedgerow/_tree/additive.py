@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from hedgerow._contract import internals
 from hedgerow._data.names import Labels, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._params import short_repr
 from hedgerow._tree.structure import Ensemble, Rows

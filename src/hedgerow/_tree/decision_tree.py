@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import LeafClassifier, TableEstimator, adopt, column_attributes
 from hedgerow._params import check_parameters, parameters_for

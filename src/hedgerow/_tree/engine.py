@@ -8,6 +8,7 @@ histograms of fixed-point gradients, `ExactEngine` from sorted columns; both run
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +19,6 @@ from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
-from hedgerow._tree.row_sampling import Bag
 from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
 from hedgerow._types import Floats
 
@@ -26,6 +26,22 @@ MOST_LEAVES: int = _native.most_leaves
 
 # The rows of a sample by gradients and the factors of their weights; None for other sampling.
 Sample = tuple[NDArray[np.uint32], Floats] | None
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The rows of a round, in increasing order, and the factors of their weights; None is all."""
+
+    rows: NDArray[np.uint32] | None
+    factor: Floats | None = None
+
+    def weights(self, weights: Floats | None, n_rows: int) -> Floats | None:
+        """Return the weights of all rows, with those of the sampled rows multiplied by `factor`."""
+        if self.factor is None or self.rows is None:
+            return weights
+        product = np.ones(n_rows) if weights is None else weights.copy()
+        product[self.rows] *= self.factor
+        return product
 
 
 class Engine(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._data.names import labels_of
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._tree.structure import Tree
 
 _MAX_CATEGORIES = 6  # listed in a line

@@ -145,13 +145,9 @@ class LinearLeaves:
         return reach
 
 
-def joined_slopes(
-    slopes: Sequence[LinearLeaves | None], sizes: Sequence[int]
-) -> LinearLeaves | None:
-    """Concatenate the slopes of trees; None if there are none."""
+def joined_slopes(slopes: Sequence[LinearLeaves | None], sizes: Sequence[int]) -> LinearLeaves:
+    """Concatenate the slopes of trees, at least one of which has linear leaves."""
     some = [of_tree for of_tree in slopes if of_tree is not None]
-    if not some:
-        return None
     starts: list[Any] = [np.zeros(1, np.int64)]
     n_terms = 0
     for of_tree, size in zip(slopes, sizes, strict=True):

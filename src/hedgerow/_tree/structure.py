@@ -196,11 +196,14 @@ class Ensemble(_Nodes):
             np.where(tree.category_set < 0, -1, tree.category_set + first)
             for tree, first in zip(trees, set_offset[:-1], strict=True)
         ]
+        slopes = None
+        if any(tree.slopes is not None for tree in trees):
+            slopes = joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees])
         return cls(
             **arrays,
             category_set=np.concatenate([np.empty(0), *sets]).astype(np.int32),
             category_bits=_joined(trees, "category_bits"),
-            slopes=joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees]),
+            slopes=slopes,
             tree_offset=_offsets([tree.n_nodes for tree in trees]),
             tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
             base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),

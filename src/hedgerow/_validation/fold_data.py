@@ -17,9 +17,9 @@ from sklearn.utils.validation import _num_samples
 from hedgerow._contract import internals
 from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
-from hedgerow._data.frames import with_usual_columns
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.ranking_queries import read_group_sizes, split_column
+from hedgerow._data.sources import with_usual_columns
 from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of

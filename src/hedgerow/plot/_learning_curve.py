@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._adaboost.estimators import AdaBoost
 from hedgerow._boosting.estimators.base import GradientBoosting
-from hedgerow._boosting.fit.auto.choice import ROUNDS_PER_EVALUATION, Choice
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, Choice
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs
 from hedgerow._forest.estimator import Forest

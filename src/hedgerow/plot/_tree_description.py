@@ -17,7 +17,7 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._forest.estimator import Forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._tree.additive import column_names

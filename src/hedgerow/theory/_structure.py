@@ -18,10 +18,9 @@ from hedgerow._boosting.estimators.gradient_boosting import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from hedgerow._boosting.fit.arguments import as_fitted
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again
-from hedgerow._boosting.fit.fit_data import weigh
+from hedgerow._boosting.fit.fit_data import as_fitted, weigh
 from hedgerow._boosting.losses import BaseLoss, NativeLoss
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
-from hedgerow._boosting.fit.arguments import FitArguments, Settings
 from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
-from hedgerow._boosting.fit.fit_data import read_problem
+from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
 from hedgerow._boosting.fit.fitting import fit_boosting
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
@@ -178,7 +177,7 @@ class GradientBoosting(TableEstimator):
         settings, arguments = Settings.of(estimator), FitArguments(X, y, sample_weight)
         problem, holdout = read_problem(arguments, self._task, model, settings)
         require_calibratable(problem.loss, problem.classes, estimator)
-        self._model = calibrate_model(model, problem.loss, settings, holdout)
+        self._model = calibrate_model(model, problem.loss, holdout, method, settings.n_threads)
         return self
 
     def _why_not(self, name: str) -> str | None:

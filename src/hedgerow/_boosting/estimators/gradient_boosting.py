@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow._arguments import with_parameters
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.estimators.parameters import PARAMETERS
 from hedgerow._boosting.fit.calibration import interval
@@ -18,7 +19,6 @@ from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
-from hedgerow._constructor import with_parameters
 from hedgerow._data.target import decode_labels, read_regression_target, read_weights
 from hedgerow._estimator import Estimator, ScoredClassifier
 from hedgerow._links import prediction_of

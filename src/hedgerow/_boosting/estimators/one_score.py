@@ -25,7 +25,7 @@ from hedgerow._params import (
     any_of,
     parameters_for,
 )
-from hedgerow._tree.row_sampling import Sampling
+from hedgerow._tree.trainer import Sampling
 
 
 class OneScore(GradientBoosting):

@@ -48,7 +48,7 @@ from hedgerow._tree.growth_params import (
     GROW_POLICY,
     GROWTH_PARAMETERS,
 )
-from hedgerow._tree.row_sampling import Sampling
+from hedgerow._tree.trainer import Sampling
 
 LEVELS = ParameterKind(
     "a list of such numbers in increasing order",

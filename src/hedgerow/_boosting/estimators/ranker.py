@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from hedgerow._arguments import with_parameters
 from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import RANKING, OneScore
-from hedgerow._boosting.fit.arguments import FitArguments
+from hedgerow._boosting.fit.fit_data import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._constructor import with_parameters
 from hedgerow._data.ranking_queries import (
     QueryNumbers,
     read_group_sizes,

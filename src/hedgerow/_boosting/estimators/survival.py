@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hedgerow._arguments import with_parameters
 from hedgerow._boosting.estimators.one_score import SURVIVAL, OneScore
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
 from hedgerow._boosting.survival_metrics import concordance
 from hedgerow._boosting.targets.survival import Survival
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._constructor import with_parameters
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import read_numbers_with_missing, read_weights
 from hedgerow._links import prediction_of

@@ -18,7 +18,6 @@ from sklearn.isotonic import IsotonicRegression
 
 from hedgerow import _native
 from hedgerow._arithmetic import sum_of
-from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.losses import BaseLoss, FormulaLoss
 from hedgerow._boosting.model import BoostedModel, Calibration, CalibrationMethod
@@ -49,17 +48,17 @@ def require_calibratable(loss: BaseLoss, classes: Any, estimator: Estimator) -> 
 
 
 def calibrate_model(
-    model: BoostedModel, loss: BaseLoss, settings: Settings, holdout: Dataset
+    model: BoostedModel, loss: BaseLoss, holdout: Dataset, method: Any, n_threads: int
 ) -> BoostedModel:
     """Return the model, calibrated on rows that it was not trained on."""
     matrix = model.matrix(holdout.table)
-    scores = model.ensemble.predict_raw(matrix, n_threads=settings.n_threads)
+    scores = model.ensemble.predict_raw(matrix, n_threads=n_threads)
     if model.classes is None:
         prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
         errors = holdout.target[:, np.newaxis] - prediction
         spread = loss.spread.learned_from(scores, errors)
         return replace(model, residuals=errors / spread.scale(scores), spread=spread)
-    method, index = settings.params.calibration, holdout.target.astype(np.intp)
+    index = holdout.target.astype(np.intp)
     return replace(model, calibration=fit_calibration(method, scores, index, holdout.weights))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow._boosting.losses import BaseLoss
 from hedgerow._data.names import column_index
-from hedgerow._data.schema import TableSchema
+from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._params import NOT_NEGATIVE, NOTHING, Options, ParameterKind, any_of
 from hedgerow._tree.monotone import is_monotone

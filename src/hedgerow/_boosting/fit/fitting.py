@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
-from hedgerow._boosting.fit.auto import Choice, choose_parameters
+from hedgerow._boosting.fit.auto import choose_parameters
 from hedgerow._boosting.fit.calibration import calibrate_model
+from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.fit.fit_data import FitData, read_data
+from hedgerow._boosting.fit.fit_data import FitArguments, FitData, Settings, is_auto, read_data
 from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, RoundMonitor, boost
 from hedgerow._boosting.fit.no_split import warn_never_split
 from hedgerow._boosting.fit.round_grower import round_grower
@@ -66,8 +66,10 @@ def fit_boosting(
     if (model.ensemble.feature < 0).all():
         warn_never_split(training_set, settings)
     if data.calibration_set is not None:
-        holdout = data.calibration_set
-        attributes["_model"] = calibrate_model(model, problem.loss, settings, holdout)
+        method, n_threads = settings.params.calibration, settings.n_threads
+        attributes["_model"] = calibrate_model(
+            model, problem.loss, data.calibration_set, method, n_threads
+        )
     callbacks.after_fit(fitting.copy_with(attributes))
     return attributes
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.constraints import UNCONSTRAINED
+from hedgerow._boosting.fit.fit_data import Settings
 from hedgerow._boosting.fit.round_grower import round_grower, row_sampler
 from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._types import Floats

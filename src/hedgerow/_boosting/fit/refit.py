@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._boosting.fit.arguments import FitArguments, Settings, as_fitted
-from hedgerow._boosting.fit.auto import Choice
+from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.constraints import require_no_slopes
-from hedgerow._boosting.fit.fit_data import read_problem
+from hedgerow._boosting.fit.fit_data import FitArguments, Settings, as_fitted, read_problem
 from hedgerow._boosting.fit.fitting import fit_curve
 from hedgerow._boosting.fit.round_grower import growth_params, leaf_search
 from hedgerow._boosting.fit.training_set import encode_like_initial_model

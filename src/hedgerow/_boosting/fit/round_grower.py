@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.dart import DartRounds, Drops
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.fit.fit_data import Problem, no_slopes
+from hedgerow._boosting.fit.fit_data import Problem, Settings, no_slopes
 from hedgerow._boosting.fit.loop import RoundGrower
 from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._boosting.losses import FormulaLoss
@@ -21,9 +20,8 @@ from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafSlopes
-from hedgerow._tree.row_sampling import RowSampler
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._tree.trainer import Trainer
+from hedgerow._tree.trainer import RowSampler, Trainer
 from hedgerow._types import Floats
 
 GrowRound = Callable[[int], Sequence[Tree]]

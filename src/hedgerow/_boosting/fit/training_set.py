@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.arguments import Settings
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
-from hedgerow._boosting.fit.fit_data import Problem
+from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.arguments import FitArguments, Settings, is_auto
 from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.fit_data import FitArguments, Settings, is_auto
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
@@ -188,8 +188,8 @@ class CheckpointFile:
 
     def _refusal(self, what: str) -> ParameterError:
         return ParameterError(
-            f"checkpoint={self.path!r} is a checkpoint {what}. Use another name, or delete the file "
-            "to start again."
+            f"checkpoint={self.path!r} is a checkpoint {what}. Use another name, or delete the "
+            "file to start again."
         )
 
 

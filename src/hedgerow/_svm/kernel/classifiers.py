@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from hedgerow._arguments import with_parameters
 from hedgerow._arithmetic import sum_of
-from hedgerow._constructor import with_parameters
 from hedgerow._contract import internals
 from hedgerow._data.target import (
     class_weight_vector,

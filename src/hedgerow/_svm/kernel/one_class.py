@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._data.target import read_weights
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from hedgerow._arguments import with_parameters
 from hedgerow._arithmetic import mean_of, sum_of
-from hedgerow._constructor import with_parameters
 from hedgerow._data.target import read_regression_target, read_weights
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM

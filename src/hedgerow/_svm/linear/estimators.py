@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 
-from hedgerow._constructor import with_parameters
+from hedgerow._arguments import with_parameters
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.target import (
     class_weight_vector,
