@@ -3,7 +3,6 @@
 #include <nanobind/nanobind.h>
 
 #include "bind/binning.hpp"
-#include "bind/constraints.hpp"
 #include "bind/dependence.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
@@ -35,7 +34,6 @@ HEDGEROW_NB_MODULE(HEDGEROW_MODULE, m) {
   hedgerow::bind_threads::bind(m);
   hedgerow::bind_binning::bind(m);
   hedgerow::bind_target_statistics::bind(m);
-  hedgerow::bind_constraints::bind(m);
   hedgerow::bind_growth_params::bind(m);
   hedgerow::bind_training::bind(m);
   hedgerow::bind_ranking::bind(m);

@@ -538,7 +538,7 @@ def test_what_was_learned_of_one_model_is_not_said_of_another():
 
 
 def test_theory_refuses_the_mean_of_models(fitted):
-    with pytest.raises(ParameterError, match="mean of 4 models"):
+    with pytest.raises(ParameterError, match="averaged 4 models"):
         hr.theory.structure_score(fitted)
 
 
