@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
-COMPILING = Compiling the kernels for three instruction sets: usually five to ten minutes on two cores, once.
+COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak clean
+.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -106,6 +106,16 @@ coverage: .venv-coverage/installed
 # Concurrent fits, predictions and forks under the thread sanitizer.
 races: .venv-tsan/installed .venv/installed
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
+
+# A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
+# make wheel PYTHON=python3.13.
+wheel:
+	$(PYTHON) tools/wheel.py
+
+# The kernels for aarch64, built with Debian's cross compiler: their tests, and the same models as this processor's
+# under qemu; tools/arm.py says what it needs.
+arm: .venv/installed
+	$(BIN)/python -m tools.arm
 
 # What is compiled is compiled once: the packages that demo and tests need are added to it.
 # .venv holds either this build, with all instruction-set levels, or the one of make dev.

@@ -66,6 +66,16 @@ def test_kernels_know_nothing_of_python(folder):
         assert header != "Python.h" or file == "cpu.cpp"  # which is a module of its own
 
 
+def test_headers_keep_what_depends_on_the_instruction_set_in_its_namespace():
+    # A module links files of several levels: see core/compiler.hpp.
+    for path in NATIVE.rglob("*.hpp"):
+        text = path.read_text(encoding="utf-8")
+        if "vector_size" in text or "__AVX" in text:
+            assert "inline HEDGEROW_LEVEL {" in text or "namespace HEDGEROW_LEVEL {" in text, path
+        if "HEDGEROW_LEVEL" in text and path.name != "compiler.hpp":
+            assert re.search(r'"core/(compiler|float_lanes|row_lanes)\.hpp"', text), path
+
+
 def test_formulas_that_decide_bits_are_headers_that_need_nothing_else():
     # Another compiler, such as a GPU's, can use them as they are.
     assert {path.suffix for path in (NATIVE / "shared").iterdir()} == {".hpp"}

@@ -33,7 +33,7 @@ std::span<const T> span_of(const Input<T>& array) {
   return {array.data(), array.size()};
 }
 
-ValueType value_type(const nb::dlpack::dtype& type) {
+inline ValueType value_type(const nb::dlpack::dtype& type) {
   using enum ValueType;
   const auto sized = [&](auto bits8, auto bits16, auto bits32, auto bits64) {
     return type.bits == 8 ? bits8 : type.bits == 16 ? bits16 : type.bits == 32 ? bits32 : bits64;
@@ -149,7 +149,7 @@ Output<T> numpy_array(std::vector<T> values) {
   return moved_to_numpy<nb::ndim<1>>(std::move(values), {size});
 }
 
-std::pair<Output<double>, Output<std::int64_t>> flat(
+inline std::pair<Output<double>, Output<std::int64_t>> flat(
     const std::vector<std::vector<double>>& thresholds) {
   std::vector<double> all;
   std::vector<std::int64_t> starts{0};
@@ -160,8 +160,8 @@ std::pair<Output<double>, Output<std::int64_t>> flat(
   return {numpy_array(std::move(all)), numpy_array(std::move(starts))};
 }
 
-std::span<const double> weights_of(const std::optional<Input<double>>& weights,
-                                   std::size_t n_rows) {
+inline std::span<const double> weights_of(const std::optional<Input<double>>& weights,
+                                          std::size_t n_rows) {
   if (weights && weights->size() != n_rows) throw nb::value_error("every row must have a weight");
   return weights ? span_of(*weights) : std::span<const double>();
 }
@@ -169,7 +169,7 @@ std::span<const double> weights_of(const std::optional<Input<double>>& weights,
 // A row for each feature: its column, its first code, its bin of zeros.
 using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
-std::vector<Place> places_of(const Places& array, std::size_t n_features) {
+inline std::vector<Place> places_of(const Places& array, std::size_t n_features) {
   if (array.shape(0) != n_features) throw nb::value_error("every feature must have a place");
   std::vector<Place> places;
   for (std::size_t f = 0; f < n_features; ++f) {
@@ -180,14 +180,14 @@ std::vector<Place> places_of(const Places& array, std::size_t n_features) {
   return places;
 }
 
-std::size_t n_columns_of(std::span<const Place> places) {
+inline std::size_t n_columns_of(std::span<const Place> places) {
   std::int32_t last = -1;
   for (const Place& place : places) last = std::max(last, place.column);
   return static_cast<std::size_t>(last) + 1;
 }
 
-BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
-                   std::size_t n_columns, std::size_t width) {
+inline BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>& by_row,
+                          std::size_t n_columns, std::size_t width) {
   const std::size_t n_features = by_column.shape(0), n_rows = by_column.shape(1);
   if (width < 1 || width > 32) throw nb::value_error("width must be 1 to 32");
   if (by_row && (by_row->shape(0) != (n_columns + width - 1) / width ||
@@ -202,7 +202,7 @@ BinLayouts layouts(const BinsByColumn& by_column, const std::optional<BinsByRow>
           by_row ? by_row->shape(2) : 0};
 }
 
-void require_features(std::size_t size, std::size_t expected) {
+inline void require_features(std::size_t size, std::size_t expected) {
   if (size != expected) throw nb::value_error("the table and its bins differ in their features");
 }
 

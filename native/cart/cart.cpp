@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "cart/bins.hpp"
-#include "cart/by_row.hpp"
+#include "cart/by_row_engine.hpp"
 #include "cart/codes.hpp"
 #include "cart/grower.hpp"
 

@@ -5,7 +5,7 @@
 //   exact.hpp      the same on sorted columns; forest.hpp grows many trees, each on its own sample
 //   grower.hpp     CartGrower, the growth loop; it lists the functions that an engine provides
 //   engines        CodeEngine (cart.cpp) on bins or ranks, ListEngine (exact.cpp) on sorted lists,
-//                  ByRowEngine (by_row.hpp) for small nodes with random thresholds
+//                  ByRowEngine (by_row_engine.hpp) for small nodes with random thresholds
 //   kinds.hpp      how rows of classes or numbers are summed; candidate_search.hpp scores splits
 //   bins.hpp, sums.hpp, median.hpp   how an engine scans a feature: a histogram, or a sorted list
 //   by

@@ -268,7 +268,7 @@ class RandomThresholdTable {
   std::vector<std::uint8_t> rows_;
 };
 
-// Whether ByRowEngine can be used (by_row.hpp).
+// Whether ByRowEngine can be used (by_row_engine.hpp).
 bool goes_by_row(const CartTable& table, const ForestTarget& target, const CartRules& rules) {
   const bool* last = table.is_categorical + table.n_features;
   return target.label && target.n_values == 2 && rules.max_leaves == 0 &&

@@ -1,9 +1,23 @@
-// What GCC and Clang spell differently. Everything else that the kernels use beyond the standard
-// (vector types, prefetching, unrolling) both compilers understand as it is written.
+// What GCC and Clang spell differently, and the namespace of an instruction-set level. Everything
+// else that the kernels use beyond the standard (vector types, prefetching, unrolling) both
+// compilers understand as it is written.
 #pragma once
 #include <cstring>
 
-namespace hedgerow {
+// A module links files compiled for its instruction-set level with files compiled for the lowest
+// one. What a header defines differently for each level (the width of a vector, the layout of a
+// search tree, a function that takes or returns vectors, which travel in registers only where there
+// are such registers) lies in the namespace of the level, so that no file is linked with another
+// level's.
+#if defined(__AVX512F__)
+#define HEDGEROW_LEVEL avx512
+#elif defined(__AVX2__)
+#define HEDGEROW_LEVEL avx2
+#else
+#define HEDGEROW_LEVEL baseline
+#endif
+
+namespace hedgerow::inline HEDGEROW_LEVEL {
 
 // The lanes of a (0, 1 …) followed by those of b, in the order of the template's arguments.
 template <int... lane, class Vector>
@@ -29,7 +43,7 @@ inline void store_unaligned(T* to, Vector vector) {
   std::memcpy(to, &vector, sizeof(Vector));
 }
 
-}  // namespace hedgerow
+}  // namespace hedgerow::inline HEDGEROW_LEVEL
 
 // Before a loop: no iteration reads what another one writes, so that it can be vectorised.
 #if defined(__clang__)

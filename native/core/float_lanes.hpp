@@ -11,7 +11,7 @@
 
 #include "core/compiler.hpp"
 
-namespace hedgerow {
+namespace hedgerow::inline HEDGEROW_LEVEL {
 
 #if defined(__AVX512F__)
 struct FloatLanes {
@@ -63,4 +63,4 @@ struct FloatLanes {
 };
 #endif
 
-}  // namespace hedgerow
+}  // namespace hedgerow::inline HEDGEROW_LEVEL

@@ -7,7 +7,7 @@
 
 #include "core/compiler.hpp"
 
-namespace hedgerow {
+namespace hedgerow::inline HEDGEROW_LEVEL {
 
 inline constexpr std::size_t kRowLanes = 16;
 
@@ -106,4 +106,4 @@ struct RowDoubles {
   }
 };
 
-}  // namespace hedgerow
+}  // namespace hedgerow::inline HEDGEROW_LEVEL

@@ -116,6 +116,8 @@ inline void goes_left(const ShapTrees& trees, const ShapTest& test, const double
     for (std::size_t i = 0; i < n; ++i) left[i] = column[i] <= test.threshold;
 }
 
+inline namespace HEDGEROW_LEVEL {
+
 inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const double* column) {
   if (test.category_set < 0) {
     const RowDoubles values = RowDoubles::load(column);
@@ -126,6 +128,8 @@ inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const do
     left.set(i, category_goes_left(trees, test, column[i]));
   return left;
 }
+
+}  // namespace HEDGEROW_LEVEL
 
 // Leaves one by one, with the players on their ways; those without players are left out.
 struct ShapLeaves {

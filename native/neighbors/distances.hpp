@@ -27,7 +27,7 @@ namespace hedgerow::neighbors {
 // Rows of a block; it is stored by feature: [feature][row].
 inline constexpr std::size_t kBlockRows = 32;
 
-namespace distance_detail {
+namespace distance_detail::inline HEDGEROW_LEVEL {
 
 // As many as fit into a register.
 #if defined(__AVX512F__)
@@ -69,7 +69,7 @@ inline double enlarged(double reduced, std::size_t d) {
   return reduced * (1.0 + static_cast<double>(d + 8) * 0x1p-51);
 }
 
-}  // namespace distance_detail
+}  // namespace distance_detail::inline HEDGEROW_LEVEL
 
 // The terms of distances: what a difference adds, and the final function of the sum. Rounding is
 // monotone (a ≤ b gives fl(a) ≤ fl(b)), so sums of smaller differences are not larger: the distance

@@ -25,7 +25,7 @@
 #include "core/float_lanes.hpp"
 #include "neighbors/euclidean_scan.hpp"
 
-namespace hedgerow::neighbors::euclidean_detail {
+namespace hedgerow::neighbors::euclidean_detail::inline HEDGEROW_LEVEL {
 
 inline constexpr std::size_t kTileQueries = 6;
 // Of lanes: as many as leave registers for a row of products, and one more.
@@ -255,4 +255,4 @@ class Batch {
   std::size_t d_;
 };
 
-}  // namespace hedgerow::neighbors::euclidean_detail
+}  // namespace hedgerow::neighbors::euclidean_detail::inline HEDGEROW_LEVEL

@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
 #include "predict/predictor.hpp"
 
 namespace hedgerow::predict {
@@ -29,6 +30,14 @@ int category_code(T value) {
   const int code = static_cast<int>(in_range);
   return static_cast<T>(code) == in_range ? code : kMissingCode;
 }
+
+// A search tree among others: where it begins, and its depth.
+struct RankTree {
+  std::size_t begin = 0;
+  int levels = 0;
+};
+
+inline namespace HEDGEROW_LEVEL {
 
 // Ranks: how many split points of a feature lie strictly below a value, found in a search tree
 // of `kSearchLanes` branches a level: one vector comparison and a count of its bits.
@@ -65,28 +74,19 @@ std::size_t count_below(const T* split, T value) {
 }
 #endif
 
-struct RankTree {
-  std::size_t begin = 0;
-  int levels = 0;
-};
-
+// Appends a rank tree to others, level by level: every entry of an upper level is the last of
+// `kSearchLanes` entries below it. Filled up with infinity, which no value exceeds.
 template <class T>
-struct RankTrees {
-  std::vector<T> data;
-
-  // Level by level: every entry of an upper level is the last of `kSearchLanes` entries below it.
-  // Filled up with infinity, which no value exceeds.
-  RankTree add(const std::vector<T>& split_points) {
-    RankTree tree{data.size(), 1};
-    std::size_t size = kSearchLanes<T>;
-    for (; size <= split_points.size(); size *= kSearchLanes<T>) ++tree.levels;
-    for (std::size_t step = size / kSearchLanes<T>; step >= 1; step /= kSearchLanes<T>)
-      for (std::size_t i = step - 1; i < size; i += step)
-        data.push_back(i < split_points.size() ? split_points[i]
-                                               : std::numeric_limits<T>::infinity());
-    return tree;
-  }
-};
+RankTree add_rank_tree(const std::vector<T>& split_points, std::vector<T>& trees) {
+  RankTree tree{trees.size(), 1};
+  std::size_t size = kSearchLanes<T>;
+  for (; size <= split_points.size(); size *= kSearchLanes<T>) ++tree.levels;
+  for (std::size_t step = size / kSearchLanes<T>; step >= 1; step /= kSearchLanes<T>)
+    for (std::size_t i = step - 1; i < size; i += step)
+      trees.push_back(i < split_points.size() ? split_points[i]
+                                              : std::numeric_limits<T>::infinity());
+  return tree;
+}
 
 // The number of split points strictly below the value. The depth is a template argument, because
 // the compiler cannot keep it, or the table, in registers across stores of bytes.
@@ -123,6 +123,8 @@ void rank_codes(int levels, const T* table, Strided<const T> column, std::size_t
   else
     rank_codes<4>(table, column, n_rows, code);
 }
+
+}  // namespace HEDGEROW_LEVEL
 
 template <class T>
 void category_codes(Strided<const T> column, std::size_t n_rows, std::int8_t* code) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/compiler.hpp"
 #include "predict/codes.hpp"
 #include "predict/predictor.hpp"
 
@@ -96,6 +97,8 @@ FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& l
   return flat;
 }
 
+inline namespace HEDGEROW_LEVEL {
+
 // Working memory for one thread: columns of codes, and a slot for every leaf and node of a tree.
 class FlatScratch {
  public:
@@ -174,4 +177,5 @@ class FlatScratch {
   std::vector<Column> slots_;
 };
 
+}  // namespace HEDGEROW_LEVEL
 }  // namespace hedgerow::predict

@@ -100,8 +100,8 @@ PackedForest::PackedForest(const PackedTrees<F>& trees, const BinEdges& edges) {
                                      edges.thresholds.begin() + static_cast<std::ptrdiff_t>(end));
     std::vector<float> rounded(points.size());
     std::transform(points.begin(), points.end(), rounded.begin(), round_down);
-    edges_.push_back(
-        {edges.is_categorical[f], double_splits_.add(points), float_splits_.add(rounded)});
+    edges_.push_back({edges.is_categorical[f], add_rank_tree(points, double_splits_),
+                      add_rank_tree(rounded, float_splits_)});
   }
   nodes_.resize(trees.feature.size());
   leaf_.resize(trees.feature.size());
@@ -146,9 +146,9 @@ void PackedForest::fill(Strided<const T> rows, std::size_t first_row, std::size_
                         Codes& codes) const {
   const T* tables = nullptr;
   if constexpr (std::is_same_v<T, float>) {
-    tables = float_splits_.data.data();
+    tables = float_splits_.data();
   } else {
-    tables = double_splits_.data.data();
+    tables = double_splits_.data();
   }
   std::int8_t strip[kStrip];
   for (std::size_t begin = 0; begin < n_rows; begin += kStrip) {

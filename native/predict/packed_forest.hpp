@@ -148,8 +148,8 @@ class PackedForest {
   std::vector<std::uint32_t> roots_;
   std::vector<PackedCategoryTest> tests_;
   std::vector<Coding> edges_;
-  RankTrees<double> double_splits_;
-  RankTrees<float> float_splits_;
+  std::vector<double> double_splits_;
+  std::vector<float> float_splits_;
   std::size_t n_leaves_ = 0;
 };
 

@@ -93,16 +93,16 @@ struct Forest {
   FlatTrees flat;
   std::vector<Segment> segments;
   std::vector<CodedFeature> features;
-  RankTrees<double> double_splits;
-  RankTrees<float> float_splits;
+  std::vector<double> double_splits;
+  std::vector<float> float_splits;
   std::size_t max_columns = 0, max_leaves = 1;
 
   // Where a feature's search tree begins, and its depth.
   std::pair<const double*, int> search(const CodedFeature& feature, double) const {
-    return {double_splits.data.data() + feature.for_double.begin, feature.for_double.levels};
+    return {double_splits.data() + feature.for_double.begin, feature.for_double.levels};
   }
   std::pair<const float*, int> search(const CodedFeature& feature, float) const {
-    return {float_splits.data.data() + feature.for_float.begin, feature.for_float.levels};
+    return {float_splits.data() + feature.for_float.begin, feature.for_float.levels};
   }
 };
 
@@ -158,8 +158,8 @@ class SegmentPlan {
     if (feature.is_categorical) return feature;
     std::vector<float> rounded(points.size());
     std::transform(points.begin(), points.end(), rounded.begin(), round_down);
-    feature.for_double = forest.double_splits.add(points);
-    feature.for_float = forest.float_splits.add(rounded);
+    feature.for_double = add_rank_tree(points, forest.double_splits);
+    feature.for_float = add_rank_tree(rounded, forest.float_splits);
     return feature;
   }
 

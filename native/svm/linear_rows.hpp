@@ -8,7 +8,11 @@
 #include <cstring>
 #include <variant>
 
+#include "core/compiler.hpp"
+
 namespace hedgerow::svm::linear {
+
+inline namespace HEDGEROW_LEVEL {
 
 // Eight sums side by side: one register of the highest level, several of the lower ones.
 inline constexpr std::size_t kLanes = 8;
@@ -32,6 +36,8 @@ inline void store_lanes(double* to, const Lanes& lanes) { std::memcpy(to, &lanes
 inline double sum_lanes(const Lanes& v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
+
+}  // namespace HEDGEROW_LEVEL
 
 // Fetches memory, up to a kilobyte of it, into the second cache: the first has too few places for
 // lines under way.

@@ -19,6 +19,8 @@
 #include <immintrin.h>
 #endif
 
+#include "core/compiler.hpp"
+
 namespace hedgerow {
 
 // The largest Real that is at most t, so that x <= t and x <= round_down(t) agree for every Real x.
@@ -48,6 +50,8 @@ struct SearchTree {
       }
   }
 };
+
+inline namespace HEDGEROW_LEVEL {
 
 #if HEDGEROW_AVX512
 
@@ -212,4 +216,5 @@ bool search(const SearchTree<Real>& tree, const Real* x, std::size_t count, std:
   }
 }
 
+}  // namespace HEDGEROW_LEVEL
 }  // namespace hedgerow

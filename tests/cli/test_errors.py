@@ -273,7 +273,7 @@ BAD = [
     ("predict m.hedgerow new.csv -o p.xlsx", "must end in .csv"),
     ("predict m.hedgerow new.csv -o file/p.csv", "there is no folder file"),
     ("predict m.hedgerow new.csv --interval", "does not predict intervals"),
-    ("predict n.hedgerow new.csv --interval", "predict_interval needs rows"),
+    ("predict n.hedgerow new.csv --interval", "predict_interval needs a calibrated model"),
     ("predict n.hedgerow new.csv --proba -o p.csv", "does not predict probabilities"),
     ("predict m.hedgerow new.csv --id persn", "Did you mean 'person'?"),
     ("predict m.hedgerow new.csv --threads 0", "'--threads': 0"),

@@ -87,7 +87,7 @@ def test_a_large_finite_cost_is_the_same_machine():
     ],
 )
 def test_what_cannot_be_separated_is_said_with_the_gap(X, y):
-    with pytest.raises(DataError, match=r"cannot be separated.*come within .* gap is infinite"):
+    with pytest.raises(DataError, match=r"cannot be separated.*convex hulls.* gap is infinite"):
         SVC(kernel="linear", C=np.inf).fit(X, y)
 
 

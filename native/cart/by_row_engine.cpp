@@ -2,31 +2,24 @@
 // Codes are stored row by row, followed by the class, and a split moves whole rows. One pass over a
 // node's rows finds the smallest and the largest code of many features at once; another counts the
 // rows on the left side of each random threshold.
-#pragma once
+#include "cart/by_row_engine.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <vector>
 
 #include "cart/candidate_search.hpp"
 #include "cart/codes.hpp"
-#include "cart/grower.hpp"
-#include "cart/kinds.hpp"
 
 namespace hedgerow::cart {
 
-class ByRowEngine {
+class ByRowEngine::Implementation {
  public:
   static constexpr bool kGrowsSubtrees = false;
 
-  // Whether this engine can grow subtrees of a tree with these sums.
-  static bool serves(const PackedClasses& kind, const CartTable& table, const Sums& sums) {
-    return table.by_row && kind.weight(sums.data()) == static_cast<double>(kind.count(sums.data()));
-  }
-
-  ByRowEngine(const PackedClasses& kind, const CartRules& rules, const BinColumns& columns)
+  Implementation(const PackedClasses& kind, const CartRules& rules, const BinColumns& columns)
       : kind_(kind),
         rules_(rules),
         columns_(columns),
@@ -42,7 +35,7 @@ class ByRowEngine {
                 double root_weight, CartNode node, const Sums& sums) {
     take_rows(ids, contributions);
     node.range = {0, ids.size()};
-    return CartGrower<ByRowEngine>(*this, kind_.target, rules_, root_weight, 1).grow(node, sums);
+    return CartGrower<Implementation>(*this, kind_.target, rules_, root_weight, 1).grow(node, sums);
   }
 
   double weight(const std::uint64_t* sums) const { return kind_.weight(sums); }
@@ -258,5 +251,17 @@ class ByRowEngine {
   std::vector<ThresholdCandidate> candidates_;
   Sums left_;
 };
+
+ByRowEngine::ByRowEngine(const PackedClasses& kind, const CartRules& rules,
+                         const BinColumns& columns)
+    : implementation_(std::make_unique<Implementation>(kind, rules, columns)) {}
+
+ByRowEngine::~ByRowEngine() = default;
+
+CartTree ByRowEngine::grow(std::span<const std::uint32_t> ids,
+                           std::span<const std::uint64_t> contributions, double root_weight,
+                           const CartNode& node, const Sums& sums) {
+  return implementation_->grow(ids, contributions, root_weight, node, sums);
+}
 
 }  // namespace hedgerow::cart
