@@ -203,7 +203,10 @@ NUMBERS_ONLY = X[["b", "d"]].to_numpy()
             ),
             "feature_combinations=None",
         ),
-        (hr.BaggingClassifier(LogisticRegression()).fit(NUMBERS_ONLY, TWO), "explain each of model.estimators_"),
+        (
+            hr.BaggingClassifier(LogisticRegression()).fit(NUMBERS_ONLY, TWO),
+            "explain each of model.estimators_",
+        ),
         (make_pipeline(StandardScaler(), hr.DecisionTreeClassifier()), r"pipeline\[-1\]"),
         (GridSearchCV(hr.DecisionTreeClassifier(), {}).fit(X, TWO), "best_estimator_"),
         (LogisticRegression(), "fitted tree model of Hedgerow"),
