@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow
+from tools.fit_path import fit_files
 
 NATIVE = Path(__file__).parents[1] / "native"
 
@@ -198,6 +199,11 @@ def test_no_family_imports_another_for_a_helper():
 def test_the_layers_have_no_cycle():
     for package, below in IMPORTS.items():
         assert not any(package in IMPORTS.get(other, ()) for other in below), package
+
+
+def test_a_default_fit_passes_through_few_files():
+    # Each of them is a place that a reader of the fit has to know.
+    assert len(fit_files()) <= 35
 
 
 # ---- one name, one class -------------------------------------------------------------------------

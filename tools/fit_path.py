@@ -7,6 +7,7 @@ A small table with numbers, categories and missing values is fitted once beforeh
 imports nor caches count. Then every Python function of the library that runs during
 ``Estimator().fit(X, y)`` is recorded, and printed by file: the first function called in it, and how
 many different functions of it ran. Long lists are the reason to look for a file that only forwards.
+The kernels that the fit calls are listed in docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -59,15 +60,20 @@ def files_used(call: Callable[[], Any]) -> dict[str, list[str]]:
     return used
 
 
+def fit_files(estimator: str = "GradientBoostingClassifier") -> dict[str, list[str]]:
+    """Return the files that a default fit passes through, and the functions that run in them."""
+    make, (X, y) = getattr(hr, estimator), mixed_table()
+    make(random_state=0).fit(X, y)
+    return files_used(lambda: make(random_state=0).fit(X, y))
+
+
 def main() -> None:
     """Print the files of a fit."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("estimator", nargs="?", default="GradientBoostingClassifier")
     parser.add_argument("--functions", action="store_true", help="list all functions of each file")
     options = parser.parse_args()
-    make, (X, y) = getattr(hr, options.estimator), mixed_table()
-    make(random_state=0).fit(X, y)
-    used = files_used(lambda: make(random_state=0).fit(X, y))
+    used = fit_files(options.estimator)
     for number, (file, functions) in enumerate(used.items(), 1):
         print(f"{number:3}  {file:45} {functions[0]} ({len(functions)})")
         if options.functions:

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
 #include "table/thresholds.hpp"

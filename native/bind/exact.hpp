@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
-#include "bind/constraints.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "bind/growth_params.hpp"
 #include "core/threads.hpp"
@@ -118,7 +117,7 @@ struct BoundExactGrower {
       throw nb::value_error("g and h need one value for each row");
     }
     const GrowthParams growth = bind_growth_params::growth_params_of(params);
-    const Constraints constraints = bind_constraints::constraints_of(params);
+    const Constraints constraints = bind_growth_params::constraints_of(params);
     std::span<const std::uint32_t> in_bag;
     if (bag) in_bag = {bag->data(), bag->size()};
     const exact::TreePlan plan = {growth, constraints, tree_id, {features.data(), features.size()}};

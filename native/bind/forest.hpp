@@ -11,10 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/exact.hpp"
 #include "bind/gil.hpp"
-#include "bind/names.hpp"
 #include "cart/forest.hpp"
 #include "core/threads.hpp"
 

@@ -1,5 +1,4 @@
 // Bindings of what grows trees: histograms, exact splits, forests, and their losses.
-#include "bind/constraints.hpp"
 #include "bind/exact.hpp"
 #include "bind/forest.hpp"
 #include "bind/growth_params.hpp"
@@ -12,7 +11,6 @@
 namespace hedgerow {
 
 void bind_growth(nanobind::module_& m) {
-  bind_constraints::bind(m);
   bind_growth_params::bind(m);
   bind_training::bind(m);
   bind_ranking::bind(m);

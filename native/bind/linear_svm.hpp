@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/sequences.hpp"
 #include "core/threads.hpp"
 #include "svm/crammer_singer.hpp"
 #include "svm/dual_descent.hpp"

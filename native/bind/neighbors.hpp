@@ -11,9 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/names.hpp"
 #include "neighbors/euclidean_scan.hpp"
 #include "neighbors/kd_tree.hpp"
 #include "neighbors/sparse.hpp"

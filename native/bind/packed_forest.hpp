@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "bind/predict.hpp"
 #include "predict/packed_forest.hpp"

@@ -7,9 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/names.hpp"
 #include "gradient/ranking.hpp"
 
 namespace hedgerow::bind_ranking {

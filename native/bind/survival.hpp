@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/names.hpp"
 #include "gradient/concordance.hpp"
 #include "gradient/failure_time.hpp"
 

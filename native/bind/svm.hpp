@@ -7,9 +7,8 @@
 #include <span>
 #include <string>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/names.hpp"
 #include "svm/kernel_table.hpp"
 #include "svm/pair_steps.hpp"
 

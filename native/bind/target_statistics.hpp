@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "bind/arrays.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "table/target_statistics.hpp"
 

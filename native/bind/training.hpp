@@ -16,13 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "bind/arrays.hpp"
 #include "bind/binning.hpp"
-#include "bind/constraints.hpp"
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "bind/growth_params.hpp"
-#include "bind/names.hpp"
-#include "bind/sequences.hpp"
 #include "gradient/row_sampling.hpp"
 #include "gradient/store.hpp"
 #include "hist/scalar_grower.hpp"

@@ -12,8 +12,7 @@
 
 #include "core/buffer.hpp"
 #include "core/threads.hpp"
-#include "hist/histogram_pool.hpp"
-#include "hist/row_partition.hpp"
+#include "hist/leaf_storage.hpp"
 #include "hist/tree_builder.hpp"
 #include "hist/tree_columns.hpp"
 #include "hist/vector_histogram.hpp"

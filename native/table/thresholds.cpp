@@ -1,21 +1,205 @@
 #include "table/thresholds.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <variant>
 
 #include "core/threads.hpp"
+#include "shared/random.hpp"
+#include "table/bin_search.hpp"
 #include "table/quantiles.hpp"
-#include "table/rare_values.hpp"
-#include "table/row_sample.hpp"
 
 namespace hedgerow {
 namespace {
 
-constexpr std::size_t kBatchColumns = 16;  // one cache line of a float32 row is gathered at once
-constexpr std::size_t kGatherRows = 4096;
-constexpr std::size_t kSmallWork = 32768;  // values sorted in the time it takes to wake a thread
+// ---- the sample of rows
+
+// The rows that quantiles are computed from: chosen by a hash of (seed, row), with integer weights.
+struct Sample {
+  std::size_t size = 0;
+  std::size_t n_weighty = 0;           // rows with weight: those that could have been chosen
+  std::vector<std::int64_t> rows;      // empty: every row
+  std::vector<std::uint64_t> weights;  // one per sampled row; empty: all weights are 1
+
+  std::size_t row(std::size_t i) const { return rows.empty() ? i : rows[i]; }
+  std::uint64_t weight(std::size_t i) const { return weights.empty() ? 1 : weights[i]; }
+};
+
+constexpr std::size_t kMaxSample = std::size_t{1} << 31;  // sorting counts in 32 bits
+
+// The `n_sampled` rows of smallest rank, in order, among the n_weighty rows with weight. Only ranks
+// that are likely to be small enough are collected: six standard deviations more than needed, so
+// that a second pass is almost never necessary.
+std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t n_weighty,
+                                                std::size_t n_sampled, std::uint64_t seed,
+                                                std::span<const double> row_weight) {
+  std::vector<std::int64_t> rows;
+  std::vector<std::uint64_t> ranks;
+  for (double margin = 6;; margin *= 4) {
+    const double share = (n_sampled + margin * std::sqrt(n_sampled + 1.0)) / n_weighty;
+    const std::uint64_t bound = share < 1 ? static_cast<std::uint64_t>(share * 0x1p64) : ~0ull;
+    rows.clear();
+    ranks.clear();
+    for (std::size_t row = 0; row < n_rows; ++row) {
+      const std::uint64_t rank = hash_u64(seed, Purpose::bin_sample, 0, row);
+      if (rank > bound || (!row_weight.empty() && !(row_weight[row] > 0))) continue;
+      rows.push_back(static_cast<std::int64_t>(row));
+      ranks.push_back(rank);
+    }
+    if (ranks.size() >= n_sampled) break;
+  }
+  if (n_sampled == 0) return {};
+  std::vector<std::uint64_t> order(ranks);
+  std::ranges::nth_element(order, order.begin() + (n_sampled - 1));
+  std::size_t n_kept = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (ranks[i] <= order[n_sampled - 1]) rows[n_kept++] = rows[i];
+  rows.resize(n_kept);
+  return rows;
+}
+
+// Weights as integers, whose sums do not depend on the order. 2^62 bounds every sum, and tiny
+// weights become 1.
+std::vector<std::uint64_t> integer_weights(std::span<const double> row_weight,
+                                           const Sample& sample) {
+  double largest = 0;
+  for (std::size_t i = 0; i < sample.size; ++i)
+    largest = std::max(largest, row_weight[sample.row(i)]);
+  const double scale =
+      0x1p62 /
+      static_cast<double>(std::bit_ceil(std::max<std::size_t>(sample.size, std::size_t{1} << 16)));
+  std::vector<std::uint64_t> weights(sample.size);
+  for (std::size_t i = 0; i < sample.size; ++i)
+    weights[i] = static_cast<std::uint64_t>(
+        std::max(1.0, std::floor(row_weight[sample.row(i)] / largest * scale)));
+  return weights;
+}
+
+// At most `size` rows with weight: those with the smallest hashes. row_weight is empty (all weights
+// are equal) or has a weight >= 0 for each row.
+Sample choose_sample(std::size_t n_rows, std::span<const double> row_weight, std::size_t size,
+                     std::uint64_t seed) {
+  Sample sample;
+  sample.n_weighty = n_rows;
+  if (!row_weight.empty())
+    sample.n_weighty = std::ranges::count_if(row_weight, [](double w) { return w > 0; });
+  sample.size = std::min({sample.n_weighty, size, kMaxSample});
+  if (sample.size < n_rows)
+    sample.rows = rows_of_smallest_rank(n_rows, sample.n_weighty, sample.size, seed, row_weight);
+  if (!row_weight.empty()) sample.weights = integer_weights(row_weight, sample);
+  return sample;
+}
+
+// ---- rare values, which a sample may miss: in a feature with few values each gets its own bin
+
+// A small sorted set of values that stops growing once it is too large to be useful.
+class FewValues {
+ public:
+  explicit FewValues(std::size_t max_size) : max_size_(max_size) {}
+
+  bool too_many() const { return values_.size() > max_size_; }
+  std::span<const double> values() const { return values_; }
+
+  void insert(double value) {
+    const auto at = std::ranges::lower_bound(values_, value);
+    if (!too_many() && (at == values_.end() || *at != value)) values_.insert(at, value + 0.0);
+  }
+
+ private:
+  std::size_t max_size_;
+  std::vector<double> values_;
+};
+
+constexpr std::size_t kBlockColumns = 16;
+constexpr std::size_t kTileRows = 256;
+constexpr std::size_t kTaskRows = 16384;
+
+// Recognises known values, many at a time. A search with the values as thresholds gives the only
+// index at which x can be one of them; all other indices hold NaN, which equals nothing.
+template <class Real>
+class Recogniser {
+ public:
+  explicit Recogniser(std::span<const double> values) : tree_(values) {
+    std::ranges::fill(value_, std::numeric_limits<Real>::quiet_NaN());
+    for (std::size_t i = 0; i < values.size(); ++i) value_[i] = static_cast<Real>(values[i]);
+  }
+
+  // Calls visit(i) for each finite x[i] that is not a known value.
+  template <class Visitor>
+  void for_each_unknown(const Real* x, std::size_t count, Visitor&& visit) const {
+    std::uint8_t place[kTileRows];
+    search(tree_, x, count, place);
+    unsigned any = 0;
+    for (std::size_t i = 0; i < count; ++i) any |= !(value_[place[i]] == x[i]);
+    if (!any) return;
+    for (std::size_t i = 0; i < count; ++i)
+      if (!(value_[place[i]] == x[i]) && std::isfinite(x[i])) visit(i);
+  }
+
+ private:
+  SearchTree<Real> tree_;
+  Real value_[256];
+};
+
+using AnyRecogniser = std::variant<Recogniser<float>, Recogniser<double>>;
+
+AnyRecogniser recogniser_of(ValueType type, const FewValues& values) {
+  if (is_single(type)) return Recogniser<float>(values.values());
+  return Recogniser<double>(values.values());
+}
+
+// Adds to `rare` the values in rows [begin, end) that the recognisers do not know.
+void look_through(std::span<const ColumnView> columns, std::span<const AnyRecogniser> recognisers,
+                  std::span<const double> row_weight, std::size_t begin, std::size_t end,
+                  std::span<FewValues> rare) {
+  const auto memory = std::make_unique_for_overwrite<double[]>(kBlockColumns * kTileRows);
+  const Slots slots{reinterpret_cast<std::byte*>(memory.get()), kTileRows * sizeof(double)};
+  for (std::size_t row = begin; row < end; row += kTileRows)
+    for (std::size_t first = 0; first < columns.size(); first += kBlockColumns) {
+      const std::size_t n_columns = std::min(kBlockColumns, columns.size() - first);
+      const std::size_t n_rows = std::min(kTileRows, end - row);
+      const auto row_at = [row](std::size_t i) { return row + i; };
+      load_block(columns.subspan(first, n_columns), row_at, 0, n_rows, slots);
+      for (std::size_t j = 0; j < n_columns; ++j)
+        std::visit(
+            [&]<class R>(const Recogniser<R>& recogniser) {
+              const R* x = slots.column<R>(j);
+              recogniser.for_each_unknown(x, n_rows, [&](std::size_t i) {
+                if (row_weight.empty() || row_weight[row + i] > 0) rare[first + j].insert(x[i]);
+              });
+            },
+            recognisers[first + j]);
+    }
+}
+
+// Adds to values[j], which must not be too large yet, the other finite values of columns[j] in rows
+// with weight (in any row if row_weight is empty).
+void add_rare_values(std::span<const ColumnView> columns, std::size_t n_rows,
+                     std::span<const double> row_weight, std::span<FewValues> values, int threads) {
+  std::vector<AnyRecogniser> recognisers;
+  recognisers.reserve(columns.size());
+  for (std::size_t j = 0; j < columns.size(); ++j)
+    recognisers.push_back(recogniser_of(columns[j].type, values[j]));
+  const std::vector<FewValues> before(values.begin(), values.end());
+  std::mutex merging;
+  parallel_for(threads, (n_rows + kTaskRows - 1) / kTaskRows, [&](std::size_t t) {
+    // A task adds to its own sets. If one of them grows too large, so does the union: the result
+    // does not depend on the order of tasks.
+    std::vector<FewValues> rare(before);
+    look_through(columns, recognisers, row_weight, t * kTaskRows,
+                 std::min(n_rows, (t + 1) * kTaskRows), rare);
+    const std::scoped_lock lock(merging);
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      for (const double value : rare[j].values()) values[j].insert(value);
+  });
+}
+
+// ---- one feature
 
 // The result for one feature: its thresholds and, if each distinct value of the sample has its own
 // bin, those values.
@@ -61,6 +245,10 @@ Finding find_in_values(const R* values, const Sample& sample, int max_bins) {
 }
 
 // ---- dense columns
+
+constexpr std::size_t kBatchColumns = 16;  // one cache line of a float32 row is gathered at once
+constexpr std::size_t kGatherRows = 4096;
+constexpr std::size_t kSmallWork = 32768;  // values sorted in the time it takes to wake a thread
 
 // Processes a batch of columns, one cache line of each sampled row.
 void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, int max_bins,

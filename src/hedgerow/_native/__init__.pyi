@@ -32,13 +32,6 @@ def sums_before(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order
     Fills sums, for each row of a circle, with those of its category in the window before it.
     """
 
-class Constraints:
-    def __init__(self, params: object) -> None:
-        """Takes the constraints among the fields of a GrowthParams."""
-
-def constraint_names() -> list[str]:
-    """The fields of GrowthParams that are constraints."""
-
 class GrowthParams:
     """How trees grow, as kernels take it."""
 
@@ -47,6 +40,13 @@ class GrowthParams:
 
 def growth_param_names() -> list[str]:
     """The fields of GrowthParams that are numbers or names."""
+
+class Constraints:
+    def __init__(self, params: object) -> None:
+        """Takes the constraints among the fields of a GrowthParams."""
+
+def constraint_names() -> list[str]:
+    """The fields of GrowthParams that are constraints."""
 
 class Draw:
     def __init__(self, sampling: str, fraction: float, reg_lambda: float, seed: int, round: int) -> None: ...

@@ -1,12 +1,17 @@
-// NumPy arrays as arguments and as results.
+// What crosses between Python and kernels: NumPy arrays, sequences, and options by their names.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "shared/named.hpp"
 
 namespace hedgerow {
 
@@ -41,6 +46,26 @@ nb::ndarray<nb::numpy, T, Shape...> moved_to_numpy(std::vector<T>&& values,
 
 inline void require(bool condition, const char* message) {
   if (!condition) throw nb::value_error(message);
+}
+
+// The items of a sequence. To be called in a function's body: nanobind's own conversion of an
+// argument to a vector must not throw, and one that finds no memory would end the process.
+template <class T>
+std::vector<T> vector_of(const nb::sequence& items) {
+  std::vector<T> values;
+  values.reserve(nb::len(items));
+  for (const nb::handle item : items) values.push_back(nb::cast<T>(item));
+  return values;
+}
+
+// The value of an option, which crosses from Python by its name, never by position; `what`
+// names the option in the error message.
+template <class Value, std::size_t n>
+Value value_named(const Named<Value> (&names)[n], std::string_view name, const char* what) {
+  for (const Named<Value>& one : names) {
+    if (name == one.name) return one.value;
+  }
+  throw std::invalid_argument("no " + std::string(what) + " is called " + std::string(name));
 }
 
 }  // namespace hedgerow

@@ -1,4 +1,4 @@
-#include "hist/row_partition.hpp"
+#include "hist/leaf_storage.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -126,6 +126,30 @@ void RowPartition::number_rows(const GrownTree& tree, std::span<const RowRange> 
     number_stretch(leaves, i * kStretch, std::min(n, (i + 1) * kStretch), leaf_of_row);
   });
   if (!bag_.empty()) number_rows_outside_bag(tree, leaf_of_row);
+}
+
+HistogramPool::HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest)
+    : bytes_(bytes), most_(std::max(fewest, budget / bytes)) {}
+
+int HistogramPool::acquire() {
+  if (free_.empty()) {
+    if (slots_.size() >= most_) return -1;
+    slots_.emplace_back(bytes_);
+    free_.push_back(static_cast<int>(slots_.size()) - 1);
+  }
+  const int slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+void HistogramPool::release(int& slot) {
+  if (slot >= 0) free_.push_back(slot);
+  slot = -1;
+}
+
+void HistogramPool::release_all() {
+  free_.resize(slots_.size());
+  std::iota(free_.rbegin(), free_.rend(), 0);
 }
 
 }  // namespace hedgerow::hist
