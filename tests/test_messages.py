@@ -306,7 +306,7 @@ FIT = (
     (
         "groups too few",
         lambda: hr.GradientBoostingRanker().fit(X, Y, group=[3, 4]),
-        "group sums to 7 rows, but X has 40",
+        "group sums to 7 rows, but X has 40 rows",
     ),
     ("init_model", lambda: classifier().fit(X, Y, init_model=X), "init_model=<ndarray of shape"),
 )
@@ -353,7 +353,11 @@ VALUES = (
         lambda: regressor(loss="survival:cox"),
         "it is loss='cox' of GradientBoostingSurvival",
     ),
-    ("loss a class", lambda: regressor(loss=hr.Loss), r"loss: 'Loss' takes 1 .*Write Loss\(…\)"),
+    (
+        "loss a class",
+        lambda: regressor(loss=hr.Loss),
+        r"loss: 'Loss' takes 1 .*Pass an instance, Loss\(…\)",
+    ),
     ("grow_policy", lambda: classifier(grow_policy="lossguide"), "did you mean 'leafwise'"),
     ("depthwise", lambda: classifier(grow_policy="depthwise"), "did you mean 'levelwise'"),
     (
@@ -382,12 +386,12 @@ VALUES = (
         lambda: classifier(random_state=np.random.default_rng(0)),
         r"random_state=.*int\(rng\.integers",
     ),
-    ("early_stopping 10", lambda: classifier(early_stopping=10), "waits is n_iter_no_change"),
+    ("early_stopping 10", lambda: classifier(early_stopping=10), "to wait is n_iter_no_change"),
     ("class_weight auto", lambda: classifier(class_weight="auto"), "did you mean 'balanced'"),
     (
         "class_weight of forests",
         lambda: classifier(class_weight="balanced_subsample"),
-        "only forests have it; use 'balanced'",
+        "only forests support it; use 'balanced'",
     ),
     ("class_weight list", lambda: classifier(class_weight=[1, 5]), "a dict from class to weight"),
     ("column name", lambda: classifier(categorical_features="age"), r"features=\['age'\]"),

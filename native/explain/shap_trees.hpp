@@ -75,7 +75,7 @@ struct ShapTrees {
   }
 };
 
-// The values of some rows, column by column, for features by their places. Filled up with gaps.
+// The values of some rows, column by column, for features by their places. Padded with NaN.
 class ShapColumns {
  public:
   ShapColumns(std::size_t n_features, std::size_t capacity)

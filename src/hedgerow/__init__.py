@@ -1,4 +1,4 @@
-"""Hedgerow: machine learning on tables.
+"""Hedgerow: machine learning for tabular data.
 
 Names are imported on first use, so that `hedgerow --help` takes a tenth of the time that importing
 the whole library takes. `__init__.pyi` has the same names for type checkers and editors.

@@ -60,7 +60,7 @@ _SHARED_ATTRIBUTES = {
             Feature names, if X has string names.
         """,
     "outputs": """
-        classes_ : array of shape (n_classes,), or a list of such
+        classes_ : array of shape (n_classes,), or a list of such arrays
             The classes of each output, sorted.
         n_classes_ : int, or a list of int
             The number of classes of each output.
@@ -267,7 +267,7 @@ def _missing_arguments(
     text = f"{name} needs {_listed(required[hidden:])}; {_listed(missing)} {are} missing."
     library = next(filter(None, map(library_of, args[hidden:])), None)
     if library is not None:
-        text += f" Pass the data themselves, fit(X, y), not an object of {library}'s."
+        text += f" Pass the data themselves, fit(X, y), not an object of {library}."
     return text
 
 

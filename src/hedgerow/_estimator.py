@@ -248,10 +248,10 @@ class LeafClassifier(ScoredClassifier):
         return outputs
 
     def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, shape (n_rows, n_classes), or a list of such.
+        """Return the probability of each class, shape (n_rows, n_classes), or a list.
 
         It is the share of the class among the training rows of a leaf, or the mean over several
-        models. The result is a list if y is multi-output.
+        models. The result is a list of such arrays if y is multi-output.
         """
         values = self._values(X)
         outputs = self._class_outputs()

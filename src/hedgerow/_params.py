@@ -348,7 +348,7 @@ RANDOM_STATE = Parameter(
     "random_state",
     0,
     any_of(Number(0, 2**32 - 1, integer=True), RANDOM_STREAM, NOTHING),
-    "Random seed. The same seed gives the same model; None takes a new seed for every fit.",
+    "Random seed. The same seed gives the same model; None uses a new seed for every fit.",
     Peers("random_state", "random_state", "random_state", "random_state"),
     group="Running",
 )

@@ -143,7 +143,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
     "class_weight": {
         "auto": ("balanced",),
         "sqrtbalanced": ("balanced",),
-        "balanced_subsample": ("only forests have it; use 'balanced'",),
+        "balanced_subsample": ("only forests support it; use 'balanced'",),
     },
     "criterion": {
         "mse": ("squared_error",),

@@ -252,7 +252,9 @@ FIT: Table = {
     "validation_split": Instead("set {cls}(validation_fraction=…)", "validation_fraction"),
     "weight": Instead("did you mean 'sample_weight'?", "sample_weight"),
     "weights": Instead("did you mean 'sample_weight'?", "sample_weight"),
-    "xgb_model": Instead("pass init_model=…, a fitted model or the path of one", "init_model"),
+    "xgb_model": Instead(
+        "pass init_model=…, a fitted model or the path of a model file", "init_model"
+    ),
 }
 
 _RAW = (

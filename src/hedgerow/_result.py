@@ -165,7 +165,7 @@ class PermutationImportance(Result):
     baseline : float
         The score or error without shuffling.
     metric : str
-        What is measured.
+        Name of the metric.
     higher_is_better : bool
         Whether that is a score rather than an error.
     is_by_tree : bool

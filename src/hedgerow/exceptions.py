@@ -15,7 +15,7 @@ class HedgerowError(Exception):
 
 
 class DataError(HedgerowError, ValueError):
-    """A table, target or weight that cannot be learned from or predicted on."""
+    """Invalid table, target or weights."""
 
 
 class DataWarning(UserWarning):

@@ -200,7 +200,9 @@ def test_what_cannot_be_calibrated_is_named():
         GradientBoostingClassifier(n_estimators=2, loss="hinge", calibration="sigmoid").fit(
             X, LABELS
         )
-    with pytest.raises(DataError, match=r"calibration_fraction=0\.01 of 20 rows is none"):
+    with pytest.raises(
+        DataError, match=r"calibration_fraction=0\.01 of 20 rows is less than one row"
+    ):
         GradientBoostingRegressor(calibration="conformal", calibration_fraction=0.01).fit(
             X[:20], NUMBERS[:20]
         )

@@ -194,7 +194,11 @@ def test_min_split_gain_is_held_against_the_unweighted_gain():
 REFUSED = [
     ("monotonic_constraints", [1, 0], "is a list of 2 values, but X has 5 columns"),
     ("monotonic_constraints", {"z": 1}, "X has no column 'z'"),
-    ("monotonic_constraints", {"a": 2}, "gives column 'a' the value 2; it must be -1, 0, 1, 'inc"),
+    (
+        "monotonic_constraints",
+        {"a": 2},
+        "gives column 'a' the value 2; it must be one of -1, 0, 1, 'inc",
+    ),
     ("monotonic_constraints", {"a": "up"}, "gives column 'a' the value 'up'"),
     ("monotonic_constraints", {"a": True}, "gives column 'a' the value True"),
     ("monotonic_constraints", {"a": None}, "gives column 'a' the value None"),

@@ -405,7 +405,7 @@ def test_losses_of_two_classes_refuse_more(loss):
         ({"quantile": []}, "quantile="),
         ({"delta": 0.0}, "delta=0.0"),
         ({"tweedie_power": 2.5}, "tweedie_power=2.5"),
-        ({"loss": "expectile", "quantile": [0.1, 0.9]}, "only loss='quantile' predicts"),
+        ({"loss": "expectile", "quantile": [0.1, 0.9]}, "only loss='quantile' supports"),
         ({"loss": "squared"}, "loss='squared' is not allowed"),
     ],
 )

@@ -275,9 +275,9 @@ def test_what_is_no_label_is_refused(labels, change, message):
 
 def test_evaluation_sets_and_warm_starts_need_the_same_columns(table, labels):
     X, Y = table
-    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but 3 in fit"):
+    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but had 3 in fit"):
         regressor().fit(X, Y, eval_set=(X, Y[:, :2]))
-    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but 1 in fit"):
+    with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but had 1 in fit"):
         regressor().fit(X, Y[:, 0], eval_set=(X, Y[:, :2]))
     with pytest.raises(DataError, match=r"eval_set\[0\]: y has 2 columns, but there are 3 labels"):
         classifier().fit(*labels, eval_set=(X, labels[1][:, :2]))

@@ -27,7 +27,7 @@ EACH = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"min_samples_leaf": 301}, "min_samples_leaf=301 needs 602 rows for a split"),
+        ({"min_samples_leaf": 301}, r"a split needs 602 rows \(min_samples_leaf=301\), but"),
         ({"min_samples_leaf": 20, "subsample": 0.05}, "subsample=0.05 samples 28 of 600 rows"),
         ({"min_child_weight": 1e4}, "min_child_weight=10000 on both sides; the hessians .* to 600"),
         ({"min_split_gain": 1e6}, "no split gains min_split_gain=1e"),
@@ -46,7 +46,9 @@ def test_the_limit_that_stopped_every_split_is_named(parameters, words, splitter
 
 
 def test_few_rows_of_default_parameters_are_warned_of():
-    with pytest.warns(NoSplitWarning, match="min_samples_leaf=20 needs 40 rows .* has 30"):
+    with pytest.warns(
+        NoSplitWarning, match=r"a split needs 40 rows \(min_samples_leaf=20\), but .* has 30"
+    ):
         GradientBoostingClassifier(n_estimators=5).fit(X[:30], LABELS[:30])
 
 

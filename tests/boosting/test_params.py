@@ -220,7 +220,7 @@ def test_what_is_used_or_at_its_default_is_not_warned_of():
 
 @pytest.mark.parametrize("loss", ["squared_error", "expectile", "poisson"])
 def test_several_quantiles_are_of_their_loss_alone(loss):
-    with pytest.raises(ParameterError, match=r"quantile=\[0.1, 0.9\] .* loss='quantile' predicts"):
+    with pytest.raises(ParameterError, match=r"quantile=\[0.1, 0.9\] .* loss='quantile' supports"):
         GradientBoostingRegressor(loss=loss, quantile=[0.1, 0.9]).fit(TABLE, ODD)
 
 

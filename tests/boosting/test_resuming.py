@@ -406,7 +406,7 @@ def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
 def test_initial_models_of_another_link_are_refused():
     counts = np.round(np.abs(NUMBERS))
     start = GradientBoostingRegressor(n_estimators=2).fit(X, counts)
-    with pytest.raises(ParameterError, match="another meaning"):
+    with pytest.raises(ParameterError, match="a different meaning"):
         GradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, counts, init_model=start)
 
 

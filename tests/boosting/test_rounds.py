@@ -156,7 +156,7 @@ def test_the_held_out_part_depends_on_the_seed_alone():
 
 
 def test_a_table_too_small_to_hold_out_from_is_an_error():
-    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows is none"):
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 3 rows is less than one row"):
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 

@@ -145,5 +145,5 @@ def test_groups_are_checked():
     model = GradientBoostingRegressor(n_estimators=2, early_stopping=True)
     with pytest.raises(DataError, match="groups has 3 values"):
         model.fit(X, NUMBERS, groups=[1, 2, 3])
-    with pytest.raises(DataError, match="of 1 groups is none"):
+    with pytest.raises(DataError, match="of 1 groups is less than one group"):
         model.fit(X, NUMBERS, groups=np.zeros(N))

@@ -681,7 +681,7 @@ class TestNames:
         ],
     )
     def test_repeated_names_are_refused(self, X):
-        with pytest.raises(DataError, match="several columns of the same name: 'a'"):
+        with pytest.raises(DataError, match="several columns with the same name: 'a'"):
             learn_schema(X)
 
 

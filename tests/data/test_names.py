@@ -200,8 +200,8 @@ NAMELESS = {
     "NaN": ([1.0, 2.0, np.nan, 3.0], r"without a name \(nan for the column at position 2"),
     "NaT": ([pd.Timestamp(0), pd.NaT, "c", "d"], "without a name"),
     "part of a tuple": ([("a", 1), ("a", np.nan), ("b", 1), ("b", 2)], "without a name"),
-    "the same": (["a", "b", "a", "b"], "several columns of the same name: 'a', 'b'"),
-    "the same number": ([1, 2, 1, 3], "several columns of the same name: 1"),
+    "the same": (["a", "b", "a", "b"], "several columns with the same name: 'a', 'b'"),
+    "the same number": ([1, 2, 1, 3], "several columns with the same name: 1"),
 }
 MODELS = {
     "boosting": lambda: hr.GradientBoostingClassifier(**SMALL),

@@ -293,7 +293,7 @@ def test_targets_of_any_size_have_importances_and_files(scale, tmp_path):
 @pytest.mark.filterwarnings("ignore::hedgerow.DataWarning")
 def test_there_is_a_limit_to_the_classes():
     n = 65_537
-    with pytest.raises(DataError, match="65537 classes; there may be 65536"):
+    with pytest.raises(DataError, match="65537 classes; at most 65536"):
         RandomForestClassifier(n_estimators=1).fit(np.zeros((n, 1)), np.arange(n))
 
 

@@ -575,8 +575,8 @@ def test_several_outputs_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ax": "here"}, "ax is a str"),
-        ({"ax": np.array([None])}, "ax is a ndarray"),
+        ({"ax": "here"}, "ax has the type str"),
+        ({"ax": np.array([None])}, "ax has the type ndarray"),
         ({"grid_resolution": 1}, "grid_resolution=1 is not allowed"),
         ({"grid_resolution": 9.5}, "grid_resolution=9.5 is not allowed"),
         ({"eps": -1}, "eps=-1 is not allowed"),

@@ -203,5 +203,5 @@ def test_what_cannot_be_drawn_is_refused():
     free = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(hr.ParameterError, match="cannot be divided"):
         draw([result, result], ax=free)
-    with pytest.raises(hr.ParameterError, match="ax is a list"):
+    with pytest.raises(hr.ParameterError, match="ax has the type list"):
         draw(result, ax=[])

@@ -285,7 +285,7 @@ def test_bad_input_is_refused_by_name():
         draw(model, 0, IRIS.data)
     with pytest.raises(DataError, match="'rose'"):
         draw(model, 0, IRIS.data, np.full(150, "rose"))
-    with pytest.raises(ParameterError, match="ax is a int"):
+    with pytest.raises(ParameterError, match="ax has the type int"):
         draw(model, ax=3)
     with pytest.raises(ParameterError, match="SVC is not allowed"):
         draw(hr.SVC().fit(IRIS.data, SPECIES))

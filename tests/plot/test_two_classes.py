@@ -236,7 +236,7 @@ def test_bad_input_is_refused_by_name(draw):
         draw.from_predictions(np.arange(400) % 3, P)
     with pytest.raises(DataError, match="NaN"):
         draw.from_predictions(Y, np.where(P > 0.5, np.nan, P))
-    with pytest.raises(ParameterError, match="ax is a str"):
+    with pytest.raises(ParameterError, match="ax has the type str"):
         draw.from_predictions(Y, P, ax="here")
 
 

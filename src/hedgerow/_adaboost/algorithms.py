@@ -147,7 +147,7 @@ class Discrete(_Method):
 
         A perfect base model is kept, with weight 1 or the weight that makes every training row
         right. One that is no better than chance is discarded, unless it is the first, which then
-        has weight 0. With resampling, the sample is repeated instead; after a base model worse than
+        has weight 0. With resampling, a new sample is drawn instead; after a base model worse than
         chance, with the initial weights.
         """
         rounds, w = AdaBoostRounds(), start.copy()

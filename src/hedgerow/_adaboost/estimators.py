@@ -45,7 +45,7 @@ class AdaBoost(TableEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """The mean of the base models' importances, by their weights."""
+        """The weighted mean of the base models' importances."""
         return self._fitted_model().feature_importances()
 
     def _bins_tables(self) -> bool:
@@ -100,7 +100,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         How often the weights were reset before the base model of each round.
     {columns}
     feature_importances_ : array of shape (n_features,)
-        The gain of each feature, normalised in each tree and averaged by the trees' weights.
+        The gain of each feature, normalised in each tree and averaged with the trees' weights.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
             trees, NaN, None and NA are missing values, and strings and categories are categorical
             features. With an estimator, X may be any table that it supports.
         y : array of shape (n_rows,)
-            The classes.
+            Class labels.
         sample_weight : array of shape (n_rows,), optional
             Initial row weights, nonnegative and not all 0.
         samples : list of arrays of row numbers, optional
@@ -258,7 +258,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         The sum of the row weights if they were not normalised after each round; initially 1.
     {columns}
     feature_importances_ : array of shape (n_features,)
-        The gain of each feature, normalised in each tree and averaged by the trees' weights.
+        The gain of each feature, normalised in each tree and averaged with the trees' weights.
 
     Examples
     --------
@@ -283,7 +283,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
             trees, NaN, None and NA are missing values, and strings and categories are categorical
             features. With an estimator, X may be any table that it supports.
         y : array of shape (n_rows,)
-            The numbers.
+            Target values.
         sample_weight : array of shape (n_rows,), optional
             Initial row weights, nonnegative and not all 0.
 

@@ -100,8 +100,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         FLAG,
         "Whether each round is fitted to a bootstrap sample, in which rows are sampled in "
         "proportion to their weights, instead of to all rows with weights. If a 'SAMME' base model "
-        "is then no better than chance, the sample is repeated; if it is worse, with the initial "
-        "weights.",
+        "is then no better than chance, a new sample is drawn, with the initial weights if the "
+        "base model is worse than chance.",
         only="classifier",
     ),
     Parameter(
@@ -134,7 +134,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "min_samples_leaf",
         1,
         COUNT,
-        "Minimum number of different rows in a leaf of the default trees, regardless of weights.",
+        "Minimum number of distinct rows in a leaf of the default trees, regardless of weights.",
         Peers("", "min_child_samples", "min_data_in_leaf", "estimator__min_samples_leaf"),
     ),
     MAX_BINS,

@@ -220,7 +220,7 @@ class BaggingClassifier(LeafClassifier, Bagging):
     ----------
     {outputs}
     {bagging}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
         Out-of-bag probabilities of the training rows.
 
     Examples

@@ -117,7 +117,7 @@ def read_samples(samples: Any, n_rounds: int, n_rows: int) -> tuple[Indices, ...
 def _read_sample(sample: Any, place: int, n_rows: int) -> Indices:
     rows = np.asarray(sample)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-        raise DataError(f"samples[{place}] must be a list of row numbers, at least one.")
+        raise DataError(f"samples[{place}] must be a list of one or more row numbers.")
     outside = (rows < 0) | (rows >= n_rows)
     if outside.any():
         raise DataError(

@@ -66,7 +66,7 @@ class _LazyCommand(click.Command):
 )
 @click.option(
     "--budget",
-    help="Gradient boosting: work of the automatic search. quick, balanced, thorough or a number.",
+    help="Gradient boosting: search budget (quick, balanced, thorough, or a number).",
 )
 @click.option("--test", "test_file", type=FILE, help="File with a test set.")
 @click.option(
@@ -82,7 +82,7 @@ class _LazyCommand(click.Command):
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @threads_option
-@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Folder to write.")
+@click.option("--out", type=FILE, default=Path("out"), show_default=True, help="Output folder.")
 @click.option("--no-report", is_flag=True, help=f"Do not write {REPORT}.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")
 @json_option
@@ -142,7 +142,13 @@ def evaluate() -> None:
 @click.option(
     "--rows", "selection", metavar="0-4,7", help="Rows to explain one by one; the first is 0."
 )
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Columns shown.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Number of columns to show.",
+)
 @click.option(
     "-o", "--out", type=FILE, help="File for the Shapley values of all columns; - prints them."
 )
@@ -194,7 +200,7 @@ def convert() -> None:
 
 @click.command(cls=_LazyCommand, short_help="Try the commands on an example.")
 @click.option(
-    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Folder to write."
+    "--out", type=FILE, default=Path("hedgerow-demo"), show_default=True, help="Output folder."
 )
 @debug_option
 def demo() -> None:

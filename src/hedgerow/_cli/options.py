@@ -104,7 +104,7 @@ def reading_options(command: Command) -> Command:
             multiple=True,
             metavar="VALUE,...",
             callback=_split,
-            help="Further values that mean missing; may be repeated. The model file stores them.",
+            help="More values that mean missing; may be repeated. The model file stores them.",
         ),
         click.option(
             "--header/--no-header",

@@ -44,7 +44,7 @@ class _InOrder(click.Group):
 )
 @click.version_option(hedgerow.__version__, message="%(prog)s %(version)s")
 def program() -> None:
-    """Train models on tables, predict, evaluate, explain.
+    """Train models on tables; predict, evaluate and explain.
 
     Exit codes: 0 success, 2 invalid input, 130 interrupted, 143 terminated, 129 terminal closed,
     1 any other error.

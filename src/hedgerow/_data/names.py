@@ -90,7 +90,7 @@ def read_names(columns: Sequence[Any]) -> Names:
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
         raise DataError(
-            f"X has several columns of the same name: {listed(twice)}. Give each column a unique "
+            f"X has several columns with the same name: {listed(twice)}. Give each column a unique "
             f"name, or drop the duplicates; {_HOW_TO_NAME}."
         )
     return names

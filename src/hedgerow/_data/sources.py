@@ -383,7 +383,7 @@ def read_records(X: Any) -> tuple[list[Any], Sequence[Sequence[Any]]]:
     names = list(X[0])
     for i, row in enumerate(X):
         if not isinstance(row, Mapping):
-            raise DataError(f"X is a list of dicts, but row {i} is a {type(row).__name__}.")
+            raise DataError(f"X is a list of dicts, but row {i} has the type {type(row).__name__}.")
         if row.keys() != X[0].keys():
             raise _other_names_error(i, row, names)
     return names, [[row[name] for row in X] for name in names]

@@ -30,7 +30,7 @@ _NUMBERS_PER_STRING = 5
 _FEW_ROWS = 50
 _WORDS_IN_TEXT = 3.5
 _MAX_EXAMPLES = 3
-_AS_CATEGORIES = "If they are categories, list the column in categorical_features."
+_AS_CATEGORIES = "If its values are categories, list the column in categorical_features."
 _OTHER_NOTATION = re.compile(
     r"\s*[-+(]?\s*[$€£¥]?\s*\d{1,3}(?:[ ,.'’]\d{3})*(?:[.,]\d+)?\s*[$€£¥%]?\s*\)?\s*"
     r"|\s*[-+]?[$€£¥]?\d+(?:[.,]\d+)?\s*[$€£¥%]?\s*"
@@ -150,7 +150,7 @@ def _some(labels: Sequence[Any]) -> Sequence[Any]:
 def _numbers_message(column: LabelColumn, some: Sequence[str], where: str) -> str:
     if holds_numbers(column):
         bad = non_numeric_values(column)
-        beside = "Turn the others into missing values:" if bad.count else "Convert it to numbers,"
+        beside = "Turn these into missing values:" if bad.count else "Convert it to numbers,"
         example = "in pandas pd.to_numeric(X[...], errors='coerce')"
         problem = f"holds numbers as strings: {bad}" if bad.count else "holds numbers as strings"
         return (

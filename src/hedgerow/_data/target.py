@@ -201,7 +201,7 @@ def read_regression_target(
         )
     if 0.0 < largest < SMALLEST:
         raise DataError(
-            f"y holds numbers of {largest:.3g} at most, whose squares underflow. Multiply y by a "
+            f"y holds only numbers up to {largest:.3g}, whose squares underflow. Multiply y by a "
             f"constant, so that the largest is {SMALLEST:g} or more."
         )
     return target

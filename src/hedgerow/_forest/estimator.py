@@ -146,7 +146,7 @@ class Forest(TableEstimator):
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            What is summed: the decrease of the weighted impurity, 1, or the node's weight.
+            The quantity: the decrease of the weighted impurity, 1, or the node's weight.
         """
         IMPORTANCE_KIND.check(kind)
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
@@ -310,7 +310,7 @@ class ForestRegressor(RegressorMixin, Forest):
         Returns
         -------
         array of shape (n_rows, n_quantiles), or (n_rows,) for one number
-            With several outputs they are one more axis, the last.
+            Several outputs are an additional, last axis.
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():

@@ -29,7 +29,7 @@ class RandomForestClassifier(ForestClassifier):
     {outputs}
     {columns}
     {forest}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
         Out-of-bag probabilities of the training rows.
 
     Examples
@@ -96,7 +96,7 @@ class ExtraTreesClassifier(ForestClassifier):
     {outputs}
     {columns}
     {forest}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
         Out-of-bag probabilities of the training rows.
 
     Examples

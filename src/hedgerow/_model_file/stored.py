@@ -81,7 +81,8 @@ class Stored:
     def arrays(self, prefix: str, names: Iterable[str]) -> Arrays:
         """Take the arrays with these names, which have a prefix in the file."""
         missing = sorted(name for name in names if prefix + name not in self._arrays)
-        require(not missing, f"the arrays {', '.join(missing)} of {prefix[:-1]} are missing")
+        of = f" of {prefix[:-1]}" if prefix else ""
+        require(not missing, f"the arrays {', '.join(missing)}{of} are missing")
         return {name: self._arrays.pop(prefix + name) for name in names}
 
     def has_arrays(self, prefix: str) -> bool:

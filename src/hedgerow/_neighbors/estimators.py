@@ -64,7 +64,7 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
         return outputs.labels(np.column_stack([v.argmax(axis=1) for v in self._votes(X)]))
 
     def predict_proba(self, X: Any) -> Any:
-        """Return each class's share of the weights, (n_queries, n_classes), or a list of such.
+        """Return each class's share of the weights, (n_queries, n_classes), or a list.
 
         The result is a list if y is multi-output. Columns are in the order of ``classes_``.
         """

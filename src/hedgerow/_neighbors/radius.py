@@ -66,7 +66,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         return columns[0] if outputs.is_single else np.column_stack(columns)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return each class's share of the weights, (n_queries, n_classes), or a list of such.
+        """Return each class's share of the weights, (n_queries, n_classes), or a list.
 
         The result is a list if y is multi-output. Columns are in the order of ``classes_``.
         """

@@ -118,9 +118,9 @@ class Stagewise(Estimator):
 class StagewiseClassifier(ClassifierMixin, Stagewise):
     """Forward stagewise additive modelling for two or more classes.
 
-    Each round fits the base learner, for more than two classes one for each class, to the negative
-    gradient of the loss at the scores so far, finds how far to follow it, and adds it. The
-    lectures' and Friedman's algorithms by their parameters:
+    Each round fits the base learner (one per class if there are more than two) to the negative
+    gradient of the loss at the current scores, determines a step size, and adds the step to the
+    scores. These parameters give the algorithms of the lectures and of Friedman (2001):
 
     ================  ============================================================================
     AdaBoost          ``estimator=`` a classifier, ``loss="exponential", learning_rate=1.0,
@@ -147,7 +147,7 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
         The classes, sorted.
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     estimators_ : list of estimators
         The fitted learners: one per round, or K per round for K > 2 classes.
     steps_ : array, or list of arrays
@@ -242,9 +242,9 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
 class StagewiseRegressor(RegressorMixin, Stagewise):
     """Forward stagewise additive modelling for regression.
 
-    Each round fits the base learner to the negative gradient of the loss at the scores so far, for
-    the squared error to the residuals, finds how far to follow it, and adds it. The lectures' and
-    Friedman's algorithms by their parameters:
+    Each round fits the base learner to the negative gradient of the loss at the current scores (for
+    the squared error, these are the residuals), determines a step size, and adds the step to the
+    scores. These parameters give the algorithms of the lectures and of Friedman (2001):
 
     ================  ============================================================================
     LS_Boost          ``loss="squared_error", learning_rate=1.0``, any regressor
@@ -266,7 +266,7 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     ----------
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     estimators_ : list of estimators
         The fitted learners, one per round.
     steps_ : array, or list of arrays

@@ -82,8 +82,8 @@ class StagewiseSettings:
         done = 0 if self.init_model is None else self.init_model.n_rounds
         if self.estimator.n_estimators < done:
             raise ParameterError(
-                f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds that "
-                "warm_start=True begins with."
+                f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds of "
+                "the model that warm_start=True continues."
             )
         return range(done, self.estimator.n_estimators)
 
@@ -334,7 +334,7 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
         )
     if response == "newton" and learner.predicts_signs:
         raise ParameterError(
-            f"response='newton' is fitted by a regressor, but estimator={learner.name} is a "
+            f"response='newton' needs a regressor, but estimator={learner.name} is a "
             "classifier. Use response='gradient'."
         )
 

@@ -1,4 +1,4 @@
-"""Support vector machines (SVMs): with kernels, and linear ones."""
+"""Support vector machines (SVMs), kernel and linear."""
 
 from hedgerow._svm.kernel import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from hedgerow._svm.linear import LinearSVC, LinearSVR

@@ -30,10 +30,11 @@ class SVM(Estimator):
         ----------
         X : table of shape (n_rows, n_features)
             Numbers without missing values: NumPy array, pandas, Polars or Arrow table, or SciPy
-            sparse matrix. Columns should have similar scales: they are penalised alike, and the
-            solution is faster. With ``kernel="precomputed"``, the kernel matrix, (n_rows, n_rows).
+            sparse matrix. Columns should have similar scales, because all are penalised
+            alike; this also speeds up the solver. With ``kernel="precomputed"``, the kernel matrix,
+            (n_rows, n_rows).
         y : array of shape (n_rows,)
-            The classes or numbers.
+            Class labels or target values.
         sample_weight : array of shape (n_rows,), optional
             Sample weights, nonnegative and not all 0.
 

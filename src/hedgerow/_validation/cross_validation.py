@@ -85,14 +85,14 @@ def cross_validate(
         The group of each row. Groups stay together, unless a splitter does otherwise, and are
         passed to ``fit`` if it accepts them.
     qid : array of shape (n_rows,), optional
-        The query of each row, for rankers without a ``qid_column``. Queries are the groups, unless
-        others are passed.
+        The query of each row, for rankers without a ``qid_column``. Queries are used as groups,
+        unless groups are passed.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for fits and for metrics that accept weights.
     scoring : str, callable, list or dict of those, optional
         The metrics on the holdout: a metric of gradient boosting by name ('log_loss', 'auc',
         'rmse', 'mae' …, with its usual sign); a function of (y, prediction[, sample_weight]), as
-        for ``eval_metric``; or a scorer of scikit-learn's, by name or as a function of
+        for ``eval_metric``; or a scikit-learn scorer, by name or as a function of
         (model, X, y). None is the model's ``eval_metric`` or the metric of its loss, otherwise the
         log loss, the root mean squared error, or the model's ``score``.
     method : {"auto", "predict", "predict_proba", "decision_function"}
@@ -116,8 +116,8 @@ def cross_validate(
     Returns
     -------
     CrossValidation
-        Scores, out-of-fold predictions, and the models; also by the names of scikit-learn's
-        function, as in ``result["test_score"]``.
+        Scores, out-of-fold predictions, and the models; also under the keys of
+        scikit-learn's function, as in ``result["test_score"]``.
 
     Notes
     -----

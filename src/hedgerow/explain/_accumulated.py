@@ -70,7 +70,7 @@ class AccumulatedEffects(Result):
     unit : str
         Unit of the effects, such as "probability" or "log-odds".
     n_rows : int
-        Number of rows in the cells; rows with a missing value in the column are not.
+        Number of rows in the cells, without those that have a missing value in the column.
     """
 
     measure: ClassVar[str] = "effect on"  # of the unit

@@ -45,7 +45,7 @@ class Importance(Result):
         Classes, quantiles or targets.
     kind : {"gain", "cover", "split", "shap"}
     unit : str
-        What the values are.
+        Meaning of the values.
     """
 
     feature: NDArray[Any]
@@ -86,8 +86,8 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
         Gradient boosting of any kind, a decision tree, a random forest, extra trees, bagging of
         Hedgerow's trees, or AdaBoost of trees.
     kind : {"gain", "cover", "split", "shap"}
-        What is summed over the splits on a feature: their gain, the weight of the training rows
-        that they split, or 1. "shap" is the mean absolute Shapley value over the rows of X.
+        The quantity summed over the splits on a feature: their gain, the weight of the training
+        rows that they split, or 1. "shap" is the mean absolute Shapley value over the rows of X.
     X : table, optional
         Rows to explain, for kind="shap".
 
@@ -100,7 +100,7 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     -----
     Gains are computed on the training rows, and features with many distinct values have more splits
     that gain by chance. `permutation_importance` uses rows that the model was not trained on. For
-    AdaBoost, the gain is each feature's fraction in a tree, averaged by the weights of the trees.
+    AdaBoost, gains are normalised in each tree and averaged with the trees' weights.
 
     Examples
     --------

@@ -124,11 +124,12 @@ def interaction_strength(
         Maximum number of columns if ``features`` is None.
     response : {"auto", "score", "prediction"}
         Which output of the model is used. "auto" is the raw score, if any: without interactions,
-        scores are sums of effects, but predictions behind a link are not.
+        scores are sums of effects, but predictions are not if there is a link.
     random_state : int, RandomState or None
         Seed of the row sample.
     verbose : int
-        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few parts.
+        As in the estimators: 0 is silent; otherwise a progress bar, or a line every few
+        columns or pairs.
 
     Returns
     -------

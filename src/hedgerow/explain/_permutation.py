@@ -79,7 +79,7 @@ def permutation_importance(
         Their target.
     scoring : str or callable, optional
         The metric: one of gradient boosting by name ('log_loss', 'auc', 'rmse' …), a function of
-        (y, prediction[, sample_weight]), or a scorer of scikit-learn, by name or as a function of
+        (y, prediction[, sample_weight]), or a scikit-learn scorer, by name or as a function of
         (model, X, y). None is the model's ``score`` method. The importance is the increase of an
         error, or the decrease of a score.
     n_repeats : int

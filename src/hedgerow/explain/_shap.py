@@ -27,7 +27,7 @@ from hedgerow.explain._tables import table_values
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapValues:
-    """The Shapley values of rows. As an array, it is its `values`.
+    """The Shapley values of rows. `numpy.asarray` returns its `values`.
 
     A row's values and its base value add up to its raw score.
 

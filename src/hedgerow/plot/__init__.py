@@ -1,4 +1,4 @@
-"""Displays of fitted models, drawn with matplotlib in the manner of scikit-learn's displays."""
+"""Displays of fitted models, drawn with matplotlib in the style of scikit-learn's displays."""
 
 from typing import TYPE_CHECKING, NoReturn
 

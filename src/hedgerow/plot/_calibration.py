@@ -26,8 +26,8 @@ _ARGUMENTS = (
 class CalibrationDisplay(Display):
     """The calibration curve: the frequency of positive rows by predicted probability.
 
-    Make it with `from_estimator` or `from_predictions`. Bars are 95 % Wilson intervals. Below is a
-    histogram of the probabilities, and above are the Brier score (mean squared error of the
+    Create it with `from_estimator` or `from_predictions`. Bars are 95 % Wilson intervals. Below is
+    a histogram of the probabilities, and above are the Brier score (mean squared error of the
     probabilities) and the ECE, the expected calibration error: the mean distance of frequency and
     mean probability, over bins weighted by their rows.
 

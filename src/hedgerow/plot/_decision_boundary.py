@@ -49,9 +49,9 @@ _LEGEND = Parameter("legend", True, any_of(FLAG, Options(_PLACES)), "")
 
 
 class DecisionBoundaryDisplay:
-    """The predictions of an estimator of two features, over the plane of both.
+    """The predictions of an estimator with two features, over the plane of these features.
 
-    Make it with `from_estimator`. For two classes it shows the decision boundary, with the colour
+    Create it with `from_estimator`. For two classes it shows the decision boundary, with the colour
     of the class on each side; for more classes, the region of each; for numbers, contour lines.
     For an SVM of two classes it also shows the margins f = ±1 as dashed lines, with paler colours
     between them. Rows are points in the colour and marker of their class, and rings mark the
@@ -77,7 +77,7 @@ class DecisionBoundaryDisplay:
     points : array of shape (n_rows, 2), optional
         Rows to draw.
     target : array of shape (n_rows,), optional
-        Class indices of the rows, or their numbers.
+        Class indices or target values of the rows.
     vectors : array of shape (n_vectors, 2), optional
         Support vectors.
     xlabel, ylabel : str
@@ -169,7 +169,7 @@ class DecisionBoundaryDisplay:
         X : table of shape (n_rows, 2)
             The rows to draw: a NumPy array, pandas, Polars or Arrow table, or sparse matrix.
         y : array of shape (n_rows,), optional
-            Their classes or numbers, as colours of the points.
+            Their classes or target values, which colour the points.
         grid_resolution : int, default=300
             Points of the grid along each axis.
         eps : float or "auto", default="auto"

@@ -69,7 +69,7 @@ def require_axes(ax: Any) -> None:
     axes = imported("matplotlib.axes", "plot()")
     if ax is not None and not isinstance(ax, axes.Axes):
         raise ParameterError(
-            f"ax is a {type(ax).__name__}, but must be one matplotlib Axes, such as "
+            f"ax has the type {type(ax).__name__}, but must be one matplotlib Axes, such as "
             "plt.subplots()[1], or None."
         )
 

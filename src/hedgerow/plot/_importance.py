@@ -42,7 +42,7 @@ ROW, BELOW = 0.26, 0.9
 class ImportanceDisplay(Display):
     """Feature importances as bars, the most important first.
 
-    Make it with `from_estimator`, or with `from_values` for any other importances.
+    Create it with `from_estimator`, or with `from_values` for any other importances.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ class ImportanceDisplay(Display):
     errors : array of shape (n_features,), optional
         Half the length of the error bars.
     label : str
-        What the values are, with their unit.
+        Meaning of the values, with their unit.
     top : int
         Number of features to draw.
     longest : int
         Maximum length of a name; longer ones are shortened in the middle.
     things : str
-        Noun for what has a bar.
+        Plural noun for what the bars show.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class ImportanceDisplay(Display):
             A model with an `importances` method, such as boosted models and forests of Hedgerow,
             or with `feature_importances_`.
         kind : {"gain", "split", "cover"}, default="gain"
-            What is summed over the splits on a feature. A model that only has
+            The quantity summed over the splits on a feature. A model that only has
             `feature_importances_` supports "gain", as a fraction of the total.
         top : int, default=15
             Number of features to draw.
@@ -149,7 +149,7 @@ class ImportanceDisplay(Display):
         errors : array of shape (n_features,), optional
             Half the length of the error bars, such as standard deviations.
         label : str, default="importance"
-            What the values are, with their unit.
+            Meaning of the values, with their unit.
         top : int, default=15
             Number of features to draw.
         ax : matplotlib Axes, optional

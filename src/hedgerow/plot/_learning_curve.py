@@ -38,7 +38,7 @@ class Curve:
 class LearningCurveDisplay(Display):
     """The error of a model after each round, or for each number of trees.
 
-    Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _of_adaboost(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """Return the theoretical bound if there is one, else the error after each round."""
     try:
         bound = adaboost_bound(model, X, y) if is_classifier(model) else None
-    except ParameterError:  # real-valued members, or reset weights
+    except ParameterError:  # real-valued base models, or reset weights
         bound = None
     parts: dict[str, Any] = {"curves": {}, "xlabel": "round", "ylabel": "", "bound": bound}
     if bound is not None:

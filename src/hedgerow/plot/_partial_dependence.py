@@ -23,7 +23,7 @@ _REQUIRED = ("features", "grid", "average", "is_categorical", "deciles", "output
 class PartialDependenceDisplay(Display):
     """Partial dependence or accumulated effects: a panel for each column or pair of columns.
 
-    Make it with `from_values` or `from_estimator`. Numeric columns have curves (thin ones for
+    Create it with `from_values` or `from_estimator`. Numeric columns have curves (thin ones for
     individual rows), with the deciles of the rows as short lines at the bottom. Categories have a
     point each, missing values a point on the right, and two columns a map. Values of the same unit
     have the same scale in all panels, so that effects can be compared.

@@ -27,7 +27,7 @@ _PANEL = Parameter("panel", "qq", Options(("qq", "histogram")), "")
 class ResidualDisplay(Display):
     """Residuals against predictions, with their running median, and their distribution.
 
-    Make it with `from_estimator` or `from_predictions`. A residual is the target minus its
+    Create it with `from_estimator` or `from_predictions`. A residual is the target minus its
     prediction. The median line is flat at 0 for a model without bias. A second panel has a Q–Q
     plot against the normal distribution, or a histogram.
 
@@ -81,7 +81,7 @@ class ResidualDisplay(Display):
         ----------
         estimator : fitted regressor of one output
             An estimator of Hedgerow or scikit-learn.
-        X, y : rows and their numbers
+        X, y : rows and their targets
             The test set: rows that the regressor was not trained on.
         panel : {"qq", "histogram"}, default="qq"
             The second panel: a Q–Q plot against the normal distribution, or a histogram.

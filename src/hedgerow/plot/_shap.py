@@ -84,7 +84,7 @@ class _ShapDisplay(Display):
 class ShapBeeswarmDisplay(_ShapDisplay):
     """A beeswarm plot of SHAP values: a line of dots for each feature, the most important first.
 
-    Make it with `from_values` or `from_estimator`. A dot is a row, coloured by the value of the
+    Create it with `from_values` or `from_estimator`. A dot is a row, coloured by the value of the
     feature (grey if it is categorical or missing). Dots are piled up where values are close. If a
     pile would be too high, all piles of the feature are reduced to fewer dots than rows.
 
@@ -176,7 +176,7 @@ class ShapBeeswarmDisplay(_ShapDisplay):
 class ShapBarDisplay(_ShapDisplay):
     """The mean absolute SHAP value of each feature, as bars.
 
-    Make it with `from_values` or `from_estimator`.
+    Create it with `from_values` or `from_estimator`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class ShapBarDisplay(_ShapDisplay):
 class ShapWaterfallDisplay(_ShapDisplay):
     """A waterfall plot of one prediction: from the base value, feature by feature.
 
-    Make it with `from_values` or `from_estimator`. The least important features share one bar.
+    Create it with `from_values` or `from_estimator`. The least important features share one bar.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
 class ShapDependenceDisplay(_ShapDisplay):
     """The SHAP values of one feature against its values, coloured by another feature.
 
-    Make it with `from_values` or `from_estimator`. Categories are side by side, with their rows
+    Create it with `from_values` or `from_estimator`. Categories are side by side, with their rows
     spread out; rows with a missing value are on the right, at "missing".
 
     Parameters

@@ -44,8 +44,8 @@ LABEL_ROOM = 1.35  # distance of two labels at the ends of lines, relative to th
 class StagedShapDisplay(Display):
     """The contributions of features to one prediction, by number of boosting rounds.
 
-    Make it with `from_estimator`. The black line is the sum of all contributions: the raw score of
-    the first k rounds minus their base value.
+    Create it with `from_estimator`. The black line is the sum of all contributions: the raw score
+    of the first k rounds minus their base value.
 
     Parameters
     ----------

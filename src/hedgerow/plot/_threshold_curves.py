@@ -62,8 +62,8 @@ class _ThresholdCurveDisplay(Display):
         threshold : float, optional
             A threshold to mark.
         cost_false_positive, cost_false_negative : float, optional
-            Costs of the two kinds of errors; both or neither. The threshold of least expected cost
-            is marked.
+            Costs of the two kinds of errors; both or neither. The threshold with the lowest
+            expected cost is marked.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
 
@@ -121,8 +121,8 @@ class _ThresholdCurveDisplay(Display):
 class RocDisplay(_ThresholdCurveDisplay):
     """The receiver operating characteristic: true against false positive rate, over all thresholds.
 
-    Make it with `from_estimator` or `from_predictions`. With the costs of a false positive and a
-    false negative it marks the threshold of least expected cost.
+    Create it with `from_estimator` or `from_predictions`. With the costs of a false positive and a
+    false negative it marks the threshold with the lowest expected cost.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ class RocDisplay(_ThresholdCurveDisplay):
 class PrecisionRecallDisplay(_ThresholdCurveDisplay):
     """The precision–recall curve, over all thresholds.
 
-    Make it with `from_estimator` or `from_predictions`. With the costs of a false positive and a
-    false negative it marks the threshold of least expected cost.
+    Create it with `from_estimator` or `from_predictions`. With the costs of a false positive and a
+    false negative it marks the threshold with the lowest expected cost.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ _DEPTH = Parameter("max_depth", None, any_of(Number(1, integer=True), NOTHING), 
 class TreeDisplay(Display):
     """One tree of a model: splits with their gains and rows, and the values of leaves.
 
-    Make it with `from_estimator`. Rows go left if the condition of a split is true. The width of
+    Create it with `from_estimator`. Rows go left if the condition of a split is true. The width of
     lines is proportional to the cover of the node below.
 
     Parameters
@@ -104,7 +104,7 @@ class TreeDisplay(Display):
         Parameters
         ----------
         model : fitted estimator
-            A decision tree, a boosted model, AdaBoost, a forest or a bag of trees.
+            A decision tree, a boosted model, AdaBoost, a forest or bagging of trees.
         tree : int, default=0
             Index of the tree; −1 is the last.
         X, y : rows and their target, optional

@@ -112,8 +112,8 @@ def _tree_of_ensemble(model: Any, index: int) -> TreeDescription:
     if isinstance(inner, TreeCommittee):
         return _adaboost_tree(model, inner, index)
     raise ParameterError(
-        f"model: the members of this {type(model).__name__} are separate estimators. Pass one of "
-        "its estimators_ that is a tree."
+        f"model: the base models of this {type(model).__name__} are separate estimators. Pass "
+        "one of its estimators_ that is a tree."
     )
 
 

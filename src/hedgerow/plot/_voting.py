@@ -16,9 +16,9 @@ from hedgerow.theory._strength import ForestBound, forest_bound
 
 
 class MarginDisplay(Display):
-    """The margins of rows as members are added, and for AdaBoost the bound on its training error.
+    """The margins of rows as base models are added, and AdaBoost's bound on its training error.
 
-    Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class MarginDisplay(Display):
         X, y : rows and their classes
             For AdaBoost, the training set: its bound is about the training error.
         rounds : sequence of int, optional
-            Numbers of members for which margins are drawn.
+            Numbers of base models for which margins are drawn.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
 
@@ -81,9 +81,9 @@ class MarginDisplay(Display):
 
 
 class StrengthCorrelationDisplay(Display):
-    """A forest's strength, the correlation of its trees, and the error bound of both.
+    """A forest's strength, the correlation of its trees, and the resulting bound on its error.
 
-    Make it with `from_estimator`.
+    Create it with `from_estimator`.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def adaboost_bound(
     """Return AdaBoost's bound on its training error after each round, with the error itself.
 
     With err_m the weighted error of round m and α_m = log((1 − err_m) / err_m), the weights of rows
-    that member m misclassifies are multiplied by e^α_m. The sum of the weights, initially 1,
+    that base model m misclassifies are multiplied by e^α_m. The sum of the weights, initially 1,
     becomes z_m = 2 (1 − err_m) z_{m−1}, and the training error of the vote is at most
     Π 2 √(err_m (1 − err_m)).
 
@@ -78,7 +78,7 @@ class AdaBoostBound(Result):
     rounds : array of shape (n_rounds,)
         1, 2, …
     errors : array of shape (n_rounds,)
-        err_m, the weighted error of the member.
+        err_m, the weighted error of the base model.
     weights : array of shape (n_rounds,)
         α_m, the weight of its vote.
     weight_sums : array of shape (n_rounds,)
@@ -98,7 +98,7 @@ class AdaBoostBound(Result):
 
     @property
     def edges(self) -> Floats:
-        """γ_m = ½ − err_m: how much better than chance each member is."""
+        """γ_m = ½ − err_m: how much better than chance each base model is."""
         return 0.5 - self.errors
 
     def _title(self) -> str:
@@ -158,7 +158,7 @@ def _weight_sums(model: Any, errors: Floats, weights: Floats) -> Floats:
 def _factors(errors: Floats, weights: Floats) -> Floats:
     """Return the factor of the bound for each round."""
     factors = (1.0 - errors) * np.exp(-weights / 2.0) + _times(errors, np.exp(weights / 2.0))
-    # A member without error that outvotes all before it decides every training row.
+    # A base model without error that outvotes all before it decides every training row.
     outvotes = weights > np.concatenate([[0.0], np.cumsum(np.abs(weights))[:-1]])
     return np.where((errors == 0.0) & outvotes, 0.0, factors)
 

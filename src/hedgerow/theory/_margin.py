@@ -1,4 +1,4 @@
-"""The margins of a vote, as members are added."""
+"""The margins of a vote, as base models are added."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from hedgerow.theory._voters import (
 
 
 def margins(model: Any, X: Any, y: Any, *, rounds: Sequence[int] | None = None) -> Margins:
-    """Return the margins of rows as members are added to a vote.
+    """Return the margins of rows as base models are added to a vote.
 
     The margin of a row is the share of the votes for its class minus the largest share of another
     class: 1 if all votes are right, −1 if all agree on one wrong class, and not positive if the
-    vote is wrong. In AdaBoost member m has the weight α_m, and shares are relative to Σ|α|; for
+    vote is wrong. In AdaBoost base model m has the weight α_m, and shares are relative to Σ|α|; for
     two classes ±1 the margin is y f(x) / Σ|α_m| with f = Σ α_m G_m. In bagging and forests all
-    votes have the same weight; each member votes for the class that it predicts, also if the
+    votes have the same weight; each base model votes for the class that it predicts, also if the
     ensemble averages probabilities.
 
     Parameters
@@ -41,7 +41,7 @@ def margins(model: Any, X: Any, y: Any, *, rounds: Sequence[int] | None = None) 
     y : array of shape (n_rows,)
         Their classes.
     rounds : sequence of int, optional
-        Numbers of members; by default 1, 2, 5, 10, 20, 50 and so on to the last.
+        Numbers of base models; by default 1, 2, 5, 10, 20, 50 and so on to the last.
 
     Returns
     -------
@@ -67,7 +67,7 @@ class Margins(Result):
     Attributes
     ----------
     rounds : array of shape (n_rounds,)
-        Numbers of members.
+        Numbers of base models.
     margins : array of shape (n_rounds, n_rows)
         The margins, from −1 to 1.
     """
@@ -137,7 +137,7 @@ class Margins(Result):
 def _margins_after(
     all_votes: Votes, weights: Floats, truth: NDArray[np.int64], n_classes: int, after: NDArray[Any]
 ) -> Floats:
-    """Count the votes member by member; return the margins after some of them."""
+    """Count the votes of one base model after another; return the margins after some of them."""
     rows = np.arange(all_votes.shape[1])
     tally = np.zeros((all_votes.shape[1], n_classes))
     measured = np.empty((len(after), all_votes.shape[1]))

@@ -66,8 +66,8 @@ def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> Fore
     require_voters(model)
     if hasattr(model, "estimator_weights_"):
         raise ParameterError(
-            f"model: the members of {type(model).__name__} depend on each other, but the bound is "
-            "for independent ones: pass a random forest, extra trees or bagging."
+            f"model: the base models of {type(model).__name__} depend on each other, but the bound "
+            "is for independent ones: pass a random forest, extra trees or bagging."
         )
     all_votes = votes(model, X)
     truth = class_numbers(model, y, all_votes.shape[1])
@@ -180,7 +180,7 @@ def _counted(model: Any, all_votes: Votes, only_out_of_bag: bool) -> Flags:
     counted = out_of_bag_rows(model, all_votes.shape[1])
     if not counted.any():
         raise ParameterError(
-            f"model: every member of this {type(model).__name__} was trained on every row, so "
+            f"model: every base model of this {type(model).__name__} was trained on every row, so "
             "there are no out-of-bag rows. Fit it with bootstrap=True, or pass other rows and "
             "out_of_bag=False."
         )

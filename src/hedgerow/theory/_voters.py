@@ -1,9 +1,9 @@
-"""The votes of an ensemble of classifiers, their weights, and the out-of-bag rows of each member.
+"""The votes of the base models of a classifier, their weights, and their out-of-bag rows.
 
 The functions `votes`, `vote_weights` and `out_of_bag` support
 
-- Hedgerow's ensembles, by their method ``predict_trees(X)`` (class indices, a row per member) and
-  their ``estimators_samples_``;
+- Hedgerow's ensembles, by their method ``predict_trees(X)`` (class indices, a row per base model)
+  and their ``estimators_samples_``;
 - AdaBoost in any form with ``estimators_`` and ``estimator_weights_``;
 - scikit-learn's RandomForestClassifier, ExtraTreesClassifier and BaggingClassifier.
 """
@@ -28,7 +28,7 @@ from hedgerow.exceptions import DataError, ParameterError
 
 Votes = NDArray[np.int32]
 ACCEPTED = (
-    "a random forest, extra trees, a bagging classifier or a discrete AdaBoost classifier "
+    "a random forest, extra-trees, bagging or discrete AdaBoost classifier "
     "of Hedgerow or scikit-learn"
 )
 
@@ -51,11 +51,11 @@ def require_voters(model: Any) -> None:
 
 
 def require_discrete(model: Any) -> None:
-    """Raise if the members of an AdaBoost add scores instead of voting for classes."""
+    """Raise if the base models of an AdaBoost add scores instead of voting for classes."""
     algorithm = getattr(model, "algorithm", "SAMME")
     if hasattr(model, "estimator_weights_") and algorithm != "SAMME":
         raise ParameterError(
-            f"model: with algorithm={algorithm!r} the members of {type(model).__name__} add "
+            f"model: with algorithm={algorithm!r} the base models of {type(model).__name__} add "
             "scores, but they must vote for classes: use algorithm='SAMME'."
         )
 
@@ -73,7 +73,7 @@ def votes(model: Any, X: Any) -> Votes:
 
 
 def vote_weights(model: Any, n_members: int) -> Floats:
-    """Return the weight of each member's vote; 1 if all are equal."""
+    """Return the weight of each base model's vote; 1 if all are equal."""
     weights = getattr(model, "estimator_weights_", None)
     # scikit-learn has entries for rounds after early termination.
     return np.ones(n_members) if weights is None else np.asarray(weights, np.float64)[:n_members]
@@ -133,7 +133,7 @@ def _is_supported(model: Any) -> bool:
 
 
 def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
-    """Yield the class indices that each member predicts."""
+    """Yield the class indices that each base model predicts."""
     X = sound(X)
     if _is_forest(model):
         rows = _checked(model, X, np.float32)
@@ -147,7 +147,7 @@ def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:
 
 
 def _checked(model: Any, X: Any, dtype: Any) -> Any:
-    """Read rows as scikit-learn's ensembles do: members have no column names."""
+    """Read rows as scikit-learn's ensembles do: base models have no column names."""
     return validate_data(
         model, X, reset=False, dtype=dtype, accept_sparse="csr", ensure_all_finite=False
     )

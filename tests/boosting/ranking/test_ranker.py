@@ -153,8 +153,8 @@ def test_rows_of_queries_may_be_mixed(fitted):
     [
         ({}, "qid .* group .* qid_column .* but got none"),
         ({"qid": QID, "group": GROUP}, "but got qid and group"),
-        ({"qid": QID[:-1]}, f"qid has {N - 1} rows, but X has {N}"),
-        ({"group": GROUP[:-1]}, r"group sums to \d+ rows, but X has \d+"),
+        ({"qid": QID[:-1]}, f"qid has {N - 1} rows, but X has {N} rows"),
+        ({"group": GROUP[:-1]}, r"group sums to \d+ rows, but X has \d+ rows"),
         ({"group": [N - 1, 1.5]}, "ints, 1 or more"),
         ({"group": [N, 0]}, "ints, 1 or more"),
         ({"group": ["a"]}, "ints, 1 or more"),
@@ -309,7 +309,7 @@ def test_early_stopping_holds_whole_queries_out():
     holdout = observed[:16]
     assert len(holdout) == 16
     assert not set(holdout) - set(GROUP.tolist())
-    with pytest.raises(hr.DataError, match="of 2 groups is none"):
+    with pytest.raises(hr.DataError, match="of 2 groups is less than one group"):
         ranker(early_stopping=True).fit(X[:20], Y[:20], group=[10, 10])
 
 

@@ -103,7 +103,7 @@ class GradientBoosting(TableEstimator):
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target. Several columns are a multi-output (numbers) or multilabel (classes) target.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, not negative and not all 0.
+            Weights of the rows, nonnegative and not all 0.
         groups : array of shape (n_rows,), optional
             The group of each row. Holdouts for early stopping, calibration and
             ``n_estimators="auto"`` consist of whole groups, and ``sampling="group"`` samples whole
@@ -117,7 +117,7 @@ class GradientBoosting(TableEstimator):
             Functions of a `RoundInfo`, called after every round; one that returns True stops the
             fit. Objects with methods ``before_fit(estimator)``, ``after_round(info)`` and
             ``after_fit(estimator)`` are callbacks, too.
-        init_model : fitted estimator, or the file of one, optional
+        init_model : fitted estimator, or the path of a model file, optional
             The initial model, to which n_estimators rounds are added. The table must have the same
             columns; its values are binned as in that model.
         checkpoint : str or path-like, optional
@@ -146,7 +146,7 @@ class GradientBoosting(TableEstimator):
         return self
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
-        """Fit the leaf values to other rows; splits stay as they are.
+        """Fit the leaf values to other rows; the splits do not change.
 
         Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
         the estimator is unchanged.
@@ -204,7 +204,9 @@ class GradientBoosting(TableEstimator):
         base score is always included.
         """
         if not isinstance(rounds, slice):
-            raise TypeError(f"models are sliced by rounds, as in model[:50], not by {rounds!r}.")
+            raise TypeError(
+                f"models can only be sliced by rounds, as in model[:50], not indexed by {rounds!r}."
+            )
         model = self._fitted_model()
         chosen = range(model.ensemble.n_rounds)[rounds]
         if chosen.step < 0:

@@ -51,10 +51,10 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     classes_ : array of shape (n_classes,)
         The classes, sorted. For multilabel y, a list with the classes of each label.
     n_outputs_ : int
-        Columns of y.
+        Number of columns of y.
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.
@@ -182,10 +182,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     Attributes
     ----------
     n_outputs_ : int
-        Columns of y.
+        Number of columns of y.
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.

@@ -115,7 +115,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         0.5,
         any_of(Number(0, 1, open_low=True, open_high=True), LEVELS),
         "Quantile to predict with loss='quantile'; a list of them gives predictions of shape "
-        "(n_rows, n_quantiles), which increase in every row. Level of the expectile with "
+        "(n_rows, n_quantiles), sorted within each row. Level of the expectile with "
         "loss='expectile'.",
         Peers("quantile_alpha", "alpha", "alpha", "quantile"),
         only="regressor",
@@ -160,7 +160,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(COUNT, AUTO),
         "Number of boosting rounds; with early stopping, the maximum. 'auto' chooses it, and "
         "every other parameter that is 'auto', by early stopping on a holdout of a fifth of the "
-        "rows, and then fits all rows; ``auto_`` has what was chosen. If groups are passed to "
+        "rows, and then fits all rows; ``auto_`` reports the choice. If groups are passed to "
         "fit, the holdout consists of whole groups. With early_stopping and an eval_set, the last "
         "evaluation set is used instead.",
         Peers("n_estimators", "n_estimators", "iterations", "max_iter"),
@@ -369,7 +369,7 @@ PARAMETERS: tuple[Parameter, ...] = (
             "early_stopping_rounds",
             "early_stopping",
         ),
-        remark="How many rounds it waits is n_iter_no_change.",
+        remark="The number of rounds to wait is n_iter_no_change.",
         group="Validation and early stopping",
     ),
     Parameter(

@@ -60,7 +60,7 @@ class GradientBoostingRanker(OneScore):
     ----------
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.
@@ -72,8 +72,8 @@ class GradientBoostingRanker(OneScore):
 
     Notes
     -----
-    Weights are those of queries: sample_weight must be the same in all rows of a query, and weights
-    its pairs and metrics.
+    Weights apply to queries: sample_weight must be the same in all rows of a query, whose pairs and
+    metrics are multiplied by it.
 
     In cross-validation the rows of a query must stay together, as with ``GroupKFold``. If ``qid``
     is not a column of X, let scikit-learn pass it on by metadata routing:
@@ -159,7 +159,7 @@ class GradientBoostingRanker(OneScore):
         group: Any = None,
         keep: float = 0.0,
     ) -> Self:
-        """Fit the leaf values to other queries; splits stay as they are.
+        """Fit the leaf values to other queries; the splits do not change.
 
         Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
         the estimator is unchanged.
@@ -209,7 +209,7 @@ class GradientBoostingRanker(OneScore):
         X, y, sample_weight, qid, group :
             As in `fit`.
         k : int, optional
-            The number of rows of each ranking that count.
+            Number of top-ranked rows of each query that count; by default all.
         """
         if k is not None and k not in COUNT:
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")

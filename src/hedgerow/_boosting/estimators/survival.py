@@ -28,8 +28,8 @@ class GradientBoostingSurvival(OneScore):
 
     y has one of three forms:
 
-    - a structured array or data frame with a bool, whether the event was observed, and a time, of
-      the event or of censoring;
+    - a structured array or data frame with a bool (whether the event was observed) and a time (of
+      the event or of censoring);
     - two columns, a lower and an upper bound of the time: equal if the event was observed; infinity
       or NaN as the upper bound if it is right-censored; 0, −infinity or NaN as the lower bound if
       it is left-censored;
@@ -43,7 +43,7 @@ class GradientBoostingSurvival(OneScore):
     ----------
     {columns}
     n_iter_ : int
-        Rounds in the model.
+        Number of rounds in the model.
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.
@@ -80,8 +80,8 @@ class GradientBoostingSurvival(OneScore):
     def predict(self, X: Any) -> Floats:
         """Return the logarithm of each row's relative risk (loss='cox') or a time (loss='aft').
 
-        The time is e^score: the median if Z is normal or logistic; if Z is extreme, the time that
-        the fraction 1/e of similar rows survives.
+        The time is e^score: the median if Z is normal or logistic; if Z is extreme, the time beyond
+        which a fraction 1/e of similar rows survives.
         """
         scores = self._scores(X)
         return prediction_of(scores, self._model.link)

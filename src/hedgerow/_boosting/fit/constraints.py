@@ -33,8 +33,8 @@ def _is_collection(value: Any) -> bool:
 MONOTONIC_CONSTRAINTS = any_of(
     NOTHING,
     ParameterKind(
-        "a list of -1, 0 or 1 for each column, or a dict from column to that, 'increasing' or "
-        "'decreasing'",
+        "a list of -1, 0 or 1 for each column, or a dict from column to one of these, 'increasing' "
+        "or 'decreasing'",
         _is_collection,
         "Iterable[Any]",
     ),
@@ -143,7 +143,7 @@ def _direction(value: Any, label: str) -> int:
     if is_flag or not isinstance(value, Hashable) or value not in DIRECTIONS:
         raise ParameterError(
             f"monotonic_constraints gives {label} the value {value!r}; it must be "
-            f"{', '.join(map(repr, DIRECTIONS))}."
+            f"one of {', '.join(map(repr, DIRECTIONS))}."
         )
     return DIRECTIONS[value]
 
@@ -202,7 +202,7 @@ def _by_feature(parameter: Any, schema: TableSchema, name: str) -> dict[int, Any
         if len(values) != schema.n_features:
             raise ParameterError(
                 f"{name} is a list of {len(values)} values, but X has {schema.n_features} columns: "
-                "give one for each, or a dict."
+                "pass one for each, or a dict."
             )
         return dict(enumerate(values))
     values_by_feature: dict[int, Any] = {}

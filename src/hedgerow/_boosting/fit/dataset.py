@@ -145,11 +145,11 @@ def split_holdout(
         is_holdout = _sample(dataset.target, fraction, seed, stratify)
     parameter, advice = _PARAMETER_AND_ADVICE[purpose]
     if not is_holdout.any():
-        unit = "rows" if groups is None else "groups"
+        unit = "row" if groups is None else "group"
         count = len(is_holdout) if groups is None else len(np.unique(groups))
         raise DataError(
-            f"{parameter} needs a holdout, but {purpose}_fraction={fraction} of {count} {unit} is "
-            f"none. {advice} a larger {purpose}_fraction."
+            f"{parameter} needs a holdout, but {purpose}_fraction={fraction} of {count} {unit}s is "
+            f"less than one {unit}. {advice} a larger {purpose}_fraction."
         )
     splits = dataset.take(np.flatnonzero(~is_holdout)), dataset.take(np.flatnonzero(is_holdout))
     if not all(map(_has_weight, splits)):

@@ -161,7 +161,7 @@ class Problem:
         target = self.task.read_target(y, table.n_rows, self.classes, estimator.loss)
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
-            raise DataError(f"y has {n_targets} columns, but {self.loss.n_targets} in fit.")
+            raise DataError(f"y has {n_targets} columns, but had {self.loss.n_targets} in fit.")
         return self.dataset(table, target, sample_weight)
 
     def dataset(self, table: Table, target: Floats, sample_weight: Any) -> Dataset:
@@ -278,7 +278,7 @@ def _require_compatible(
     ensemble = initial_model.ensemble
     if initial_model.link != loss.link:
         raise ParameterError(
-            f"loss={params.loss!r}: its scores have another meaning than those of the initial "
+            f"loss={params.loss!r}: its scores have a different meaning from those of the initial "
             f"model ({loss.link}, not {initial_model.link})."
         )
     of_model, of_loss = initial_model.quantiles, loss.single_output.quantiles
@@ -286,7 +286,7 @@ def _require_compatible(
         raise ParameterError(
             f"quantile={params.quantile!r}, but the initial model was fitted with "
             f"quantile={of_model[0] if len(of_model) == 1 else list(of_model)!r}: its scores have "
-            "another meaning. Start a new model, or set that quantile."
+            "a different meaning. Start a new model, or set that quantile."
         )
     if ensemble.n_outputs != loss.n_outputs:
         raise DataError(

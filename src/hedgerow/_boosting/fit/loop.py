@@ -184,9 +184,9 @@ def _checked(callbacks: Any) -> list[Any]:
         library = library_of(member)
         if library is not None:
             raise ParameterError(
-                f"callbacks: {short_repr(member)} is a callback for {library}. For early stopping "
-                "set early_stopping=True and n_iter_no_change in the constructor, for logging "
-                "verbose; callbacks here are functions of a RoundInfo."
+                f"callbacks: {short_repr(member)} is a callback for {library}. For early "
+                "stopping, set early_stopping=True and n_iter_no_change in the constructor; for "
+                "logging, set verbose. Callbacks of Hedgerow are functions of a RoundInfo."
             )
         if not callable(member) and not any(hasattr(member, hook) for hook in HOOKS):
             raise ParameterError(

@@ -96,13 +96,13 @@ def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_
         )
     if is_warm and _n_rounds(model) > n_estimators:
         raise ParameterError(
-            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds that "
-            "warm_start=True begins with."
+            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds of the "
+            "model that warm_start=True continues."
         )
 
 
 def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
-    """Return the model of the argument `init_model`: an estimator, or the file of one."""
+    """Return the model of the argument `init_model`: an estimator, or the path of a model file."""
     from hedgerow import _model_file
 
     fitted = init_model
@@ -111,7 +111,7 @@ def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
     if type(fitted) is not type(estimator):
         raise ParameterError(
             f"init_model={short_repr(init_model)} is not allowed; it must be a fitted "
-            f"{type(estimator).__name__} or the file of one."
+            f"{type(estimator).__name__} or the path of a model file."
         )
     model: BoostedModel = internals(fitted).model()
     return model
@@ -188,8 +188,8 @@ class CheckpointFile:
 
     def _refusal(self, what: str) -> ParameterError:
         return ParameterError(
-            f"checkpoint={self.path!r} is {what}. Use another name, or delete the file to start "
-            "again."
+            f"checkpoint={self.path!r} is a checkpoint {what}. Use another name, or delete the "
+            "file to start again."
         )
 
 

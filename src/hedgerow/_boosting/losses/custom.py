@@ -204,10 +204,12 @@ def _require_two_arguments(
     takes = sum(p.kind in BY_POSITION for p in parameters.values())
     if parameters and not several and takes < 2:
         name = getattr(function, "__name__", function)
-        instance = f" Write {name}(…), an instance." if isinstance(function, type) else ""
+        instance = (
+            f" Pass an instance, {name}(…), not the class." if isinstance(function, type) else ""
+        )
         raise ParameterError(
-            f"{argument}: {name!r} takes {takes} argument(s), but is called as (y, scores or "
-            f"prediction[, sample_weight]).{instance}"
+            f"{argument}: {name!r} takes {takes} argument(s), but is called with (y, scores "
+            f"or prediction[, sample_weight]).{instance}"
         )
 
 

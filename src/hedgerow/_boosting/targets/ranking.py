@@ -35,7 +35,7 @@ class Judgements:
         """Return relevance and query of each row, (n_rows, 2)."""
         if len(self.query) != n_rows:
             has = "group sums to" if self.by_group else "qid has"
-            raise DataError(f"{has} {len(self.query)} rows, but X has {n_rows}.")
+            raise DataError(f"{has} {len(self.query)} rows, but X has {n_rows} rows.")
         relevance = read_relevance(self.y, n_rows)
         self._require_weights_of_queries(n_rows)
         return np.column_stack([relevance, self.query.astype(np.float64)])

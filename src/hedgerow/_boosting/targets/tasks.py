@@ -174,7 +174,7 @@ class Regression(Task):
         if loss != "quantile" and len(as_levels(estimator.quantile)) > 1:
             raise ParameterError(
                 f"quantile={estimator.quantile!r} has several quantiles, which only "
-                f"loss='quantile' predicts; but loss={loss!r}."
+                f"loss='quantile' supports, but loss={loss!r}."
             )
         if isinstance(loss, Loss):
             return FormulaLoss.for_regression(loss)

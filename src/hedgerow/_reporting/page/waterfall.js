@@ -26,7 +26,7 @@ function signed(value) {
   return (value >= 0 ? "+" : "−") + shortly(Math.abs(value));
 }
 
-// Text that may go on in another line where its words end.
+// Text that may wrap between words.
 function breakable(text) {
   const parts = text.split(/(?<=[a-z])(?=[A-Z])|(?<=[_./])/);
   return parts.flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part]));

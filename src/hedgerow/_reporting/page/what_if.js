@@ -49,7 +49,7 @@ class Trees {
   }
 
   hasCategory(node, bin) {
-    // Words of all sets follow one another: first the first ones. Beyond the last, all are empty.
+    // Stored word by word: the first word of every set, then the second. Further words are 0.
     const set = this.at[this.place[node]];
     const word = this.sets[(bin >> 5) * this.n_sets + set];
     return ((word >>> (bin & 31)) & 1) === 1;

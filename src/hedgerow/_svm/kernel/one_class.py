@@ -72,11 +72,11 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         return -self._model.intercepts
 
     def decision_function(self, X: Any) -> Floats:
-        """Return f(x) of every row, negative for outliers."""
+        """Return f(x) for every row, negative for outliers."""
         return self._scores(X)[:, 0]
 
     def score_samples(self, X: Any) -> Floats:
-        """Return w·φ(x) of every row."""
+        """Return w·φ(x) for every row."""
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:

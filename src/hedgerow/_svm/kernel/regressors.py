@@ -39,7 +39,7 @@ class KernelRegressor(RegressorMixin, KernelSVM):
         return self._fit_one(rows, self._dual(target[used], costs[used]).of_rows(used))
 
     def predict(self, X: Any) -> Floats:
-        """Return f(x) of every row."""
+        """Return f(x) for every row."""
         return self._scores(X)[:, 0]
 
 

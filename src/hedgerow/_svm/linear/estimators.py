@@ -236,7 +236,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         return super()._attributes(model, solutions) | {"classes_": model.classes}
 
     def decision_function(self, X: Any) -> Floats:
-        """Return f(x): a value for each row, positive for the second class; or one for each class.
+        """Return f(x): one value per row, positive for the second class; or one for each class.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
     intercept_ : array of shape (1,)
         b.
     n_iter_ : int
-        Iterations.
+        Number of iterations.
     objective_ : array of shape (1,)
         The primal objective.
     duality_gap_ : array of shape (1,)
@@ -322,7 +322,7 @@ class LinearSVR(RegressorMixin, LinearSVM):
         return super()._attributes(model, solutions) | {"coef_": model.coef[0]}
 
     def predict(self, X: Any) -> Floats:
-        """Return f(x) of every row."""
+        """Return f(x) for every row."""
         return self._scores(X)[:, 0]
 
 

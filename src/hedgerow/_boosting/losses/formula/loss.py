@@ -68,9 +68,9 @@ class Loss:
     n_outputs : int, optional
         Scores per row. None is one or, for a classifier of more than two classes, one per class.
     curvature : {"absolute", "clipped", "constant"}
-        How negative second derivatives, as in losses that are robust to outliers, become hessians:
-        by their absolute value, or by 0. "constant" is 1 in all rows: gradient boosting of the
-        first order. If the hessian is 0 in most of the rows with a nonzero gradient, as for
+        What replaces negative second derivatives, which losses that are robust to outliers have:
+        their absolute value, or 0. With "constant" the hessian is 1 in all rows, for first-order
+        gradient boosting. If the hessian is 0 in most of the rows with a nonzero gradient, as for
         absolute values, the loss is piecewise linear: every row gets the mean of the other
         hessians, or 1 if there are none, and a search finds the best value of each leaf.
     name : str, optional
