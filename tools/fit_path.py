@@ -2,19 +2,26 @@
 
     python -m tools.fit_path                  GradientBoostingClassifier
     python -m tools.fit_path RandomForestClassifier
+    .venv-coverage/bin/python -m tools.fit_path --native build/coverage
 
 A small table with numbers, categories and missing values is fitted once beforehand, so that neither
 imports nor caches count. Then every Python function of the library that runs during
 ``Estimator().fit(X, y)`` is recorded, and printed by file: the first function called in it, and how
 many different functions of it ran. Long lists are the reason to look for a file that only forwards.
-The kernels that the fit calls are listed in docs/architecture.md.
+
+Native files follow if the kernels count their lines, as those of `make coverage` do: files of which
+the fit executes lines that importing the library does not, and how many lines of each. A header and
+its source count as one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -26,6 +33,7 @@ import pandas as pd
 import hedgerow as hr
 
 SOURCE = Path(hr.__file__).parent
+NATIVE = Path(__file__).parents[1] / "native"
 
 
 def mixed_table(n_rows: int = 2000) -> tuple[pd.DataFrame, np.ndarray]:
@@ -67,11 +75,39 @@ def fit_files(estimator: str = "GradientBoostingClassifier") -> dict[str, list[s
     return files_used(lambda: make(random_state=0).fit(X, y))
 
 
+def native_files(build: Path, estimator: str) -> Counter[str]:
+    """Return how many lines of each native file (header and source) a fit executes."""
+    setup = "from tools import fit_path; X, y = fit_path.mixed_table(); import hedgerow._native"
+    unused = executed_lines(build, setup)
+    used = executed_lines(build, f"{setup}; fit_path.hr.{estimator}(random_state=0).fit(X, y)")
+    executed = (file for (file, line), count in used.items() if count > unused[file, line])
+    return Counter(file.rpartition(".")[0] for file in executed)
+
+
+def executed_lines(build: Path, program: str) -> Counter[tuple[str, int]]:
+    """Return how often a Python program executes each native line."""
+    for old in build.rglob("*.gcda"):
+        old.unlink()
+    subprocess.run([sys.executable, "-c", program], check=True)
+    counts: Counter[tuple[str, int]] = Counter()
+    for counted in build.rglob("*.gcda"):
+        command = ["gcov", "--json-format", "--stdout", str(counted)]
+        report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        for file in report["files"]:
+            path = Path(report["current_working_directory"], file["file"])
+            if path.is_relative_to(NATIVE):
+                name = str(path.relative_to(NATIVE))
+                for line in file["lines"]:
+                    counts[name, line["line_number"]] += line["count"]
+    return counts
+
+
 def main() -> None:
     """Print the files of a fit."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("estimator", nargs="?", default="GradientBoostingClassifier")
     parser.add_argument("--functions", action="store_true", help="list all functions of each file")
+    parser.add_argument("--native", type=Path, metavar="BUILD", help="folder of a coverage build")
     options = parser.parse_args()
     used = fit_files(options.estimator)
     for number, (file, functions) in enumerate(used.items(), 1):
@@ -79,6 +115,10 @@ def main() -> None:
         if options.functions:
             print(*(f"       {name}" for name in functions), sep="\n")
     print(f"{len(used)} files")
+    if options.native:
+        lines = native_files(options.native, options.estimator)
+        print(*(f"     {file:45} ({lines[file]})" for file in sorted(lines)), sep="\n")
+        print(f"{len(lines)} native files")
 
 
 if __name__ == "__main__":

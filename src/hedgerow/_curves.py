@@ -15,7 +15,7 @@ from scipy.special import ndtri
 from hedgerow._types import Bools, Floats
 
 CONFIDENCE = 0.95
-# Rows in a window of a running median: this fraction of all rows, but at least so many.
+# Rows in a window of a running median: this fraction of all rows, with this minimum.
 WINDOW, FEWEST_ROWS = 0.1, 15
 MEDIAN_POINTS = 100
 

@@ -207,7 +207,7 @@ class PermutationImportance(Result):
     def _title(self) -> str:
         n_features, n_repeats = self.repeats.shape
         return (
-            f"PermutationImportance of {n_features} features, largest first: {self.change} of "
+            f"PermutationImportance of {n_features} features, largest first: {self.change} in "
             f"{self.metric} from {self.baseline:.4g}, {n_repeats} "
             + ("trees" if self.is_by_tree else "repeats")
         )

@@ -230,7 +230,12 @@ BAD = {
     "deep y": (X, np.ones((400, 2, 1)), None, r"y .*\(400, 2, 1\)"),
     "strings in y": (X, NUMBERS.astype(str), None, "y holds strings"),
     "one dimension": (X[:, 0], NUMBERS, None, "X must have two dimensions"),
-    "objects": (pd.DataFrame({"a": [{}] * 400}), NUMBERS, None, "column 'a': row 0 is a dict"),
+    "objects": (
+        pd.DataFrame({"a": [{}] * 400}),
+        NUMBERS,
+        None,
+        "column 'a': row 0 has the type dict",
+    ),
     "dates": (pd.DataFrame({"a": pd.date_range("2020", periods=400)}), NUMBERS, None, "dates"),
     "complex": (X + 1j, NUMBERS, None, "Complex data not supported"),
     "negative weight": (X, NUMBERS, replaced(WEIGHTS, -1.0), "sample_weight is negative in row 7"),

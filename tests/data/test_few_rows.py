@@ -157,7 +157,7 @@ def test_missing_and_unknown_values_of_dicts():
         MODEL.predict(row)
     with pytest.raises(DataError, match="It has no 'town': use None"):
         MODEL.predict([row | {"town": None}, row])
-    with pytest.raises(DataError, match="row 1 is a list"):
+    with pytest.raises(DataError, match="row 1 has the type list"):
         MODEL.predict([row | {"town": None}, [1, 2]])
     unknown = MODEL.predict_proba(row | {"town": "nowhere"})
     assert np.array_equal(unknown, MODEL.predict_proba(row | {"town": None}))

@@ -255,7 +255,7 @@ def test_results_print_become_frames_and_are_drawn() -> None:
     frame = result.to_frame()
     assert list(frame.columns) == ["feature", "mean", "std", "z"]
     assert frame["mean"].is_monotonic_decreasing
-    assert "rise of rmse" in repr(result)
+    assert "rise in rmse" in repr(result)
     ax = result.plot()
     assert "rmse" in ax.get_xlabel()
     ax.figure.clear()

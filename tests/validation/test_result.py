@@ -30,7 +30,7 @@ def result(**scores):
 def test_it_shows_means_and_spreads_and_every_fold():
     assert repr(result(rmse=[1.5, 2.5], r2=[0.25, 0.75])) == "\n".join(
         [
-            "Cross-validation of Ridge: 2 folds of 6 rows",
+            "Cross-validation of Ridge: 2 folds, 6 rows",
             "  rmse  2.000 ± 0.500",
             "  r2    0.5000 ± 0.2500",
             "  fold  train_rows  held_out_rows   rmse      r2  fit_time",

@@ -1,7 +1,9 @@
 """One interface to every kind of table: a shape, names, and columns read one at a time.
 
-Arrays, sparse matrices, data frames and records (rows as dicts from column name to value, as in
-JSON) differ only here. Data is copied only if necessary.
+Arrays, sparse matrices, data frames (pandas, Polars, Arrow and whatever else narwhals reads) and
+records (rows as dicts from column name to value, as in JSON) differ only here. Data is copied only
+if necessary. Numbers keep their dtype, with a mask if a data frame stores missing values
+separately; strings are encoded by the library that holds them, which has its own fast encoding.
 """
 
 from __future__ import annotations

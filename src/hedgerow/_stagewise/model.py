@@ -116,7 +116,7 @@ def _scores_of_numbers(prediction: Floats, link: Link) -> Floats:
 
 
 def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
-    """Return probabilities with a column a class, even for classes unknown to the classifier."""
+    """Return probabilities with a column per class, even for classes unknown to the classifier."""
     if _num_samples(X) == 0:
         return np.zeros((0, max(n_outputs, 2)))
     p = np.asarray(classifier.predict_proba(X), dtype=np.float64)

@@ -97,7 +97,7 @@ class CrossValidation(Result):
 
     def _title(self) -> str:
         name = type(self.models[0]).__name__
-        return f"Cross-validation of {name}: {len(self.folds)} folds of {self._n_rows()} rows"
+        return f"Cross-validation of {name}: {len(self.folds)} folds, {self._n_rows()} rows"
 
     def _n_rows(self) -> int:
         return len(self.oof_prediction)

@@ -22,9 +22,9 @@ from hedgerow.explain._what_if import require_fitted
 
 _KIND = Parameter("kind", "gain", Options(("gain", "cover", "split", "shap")), "")
 _UNITS = {
-    "gain": "sum of the gains of the splits on it",
-    "cover": "sum of the cover of the splits on it",
-    "split": "number of splits on it",
+    "gain": "total gain of splits",
+    "cover": "total cover of splits",
+    "split": "number of splits",
     "shap": "mean absolute Shapley value",
 }
 

@@ -74,10 +74,11 @@ class ShapValues:
     def __repr__(self) -> str:
         kind = "interactions of " if self.is_interactions else ""
         names = ", ".join(self.output_names[:3]) + (", …" if len(self.output_names) > 3 else "")
+        what = names if self.unit == "the target" else f"{self.unit} of {names}"
         base = ", ".join(f"{value:.4g}" for value in np.atleast_1d(self.base_values[0])[:3])
         return (
             f"ShapValues({len(self)} rows, {kind}{len(self.feature_names)} features; "
-            f"{self.unit} of {names}, on average {base})"
+            f"{what}, base value {base})"
         )
 
     def to_frame(self) -> Any:
