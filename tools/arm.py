@@ -2,7 +2,7 @@
 
 Debian's cross compiler builds them, and an aarch64 Python runs under qemu: its kernel tests must
 pass, and its models must be, byte for byte, those that this machine writes (`tools.model_hashes`).
-Emulation is slow: about half an hour on two cores.
+Emulation is slow: ten minutes of processor time, with compilation.
 
 Needs a Debian or Ubuntu machine with the packages g++-aarch64-linux-gnu and qemu-user. Python and
 its libraries for aarch64 are fetched with apt and pip into build/arm; nothing is installed.

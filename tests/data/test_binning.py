@@ -57,7 +57,8 @@ class StandIn:
 
 
 def naive_bins(thresholds, x):
-    x = np.asarray(x).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # aarch64 flags the conversion of a signalling NaN
+        x = np.asarray(x).astype(np.float64)
     return np.where(np.isnan(x), 255, np.searchsorted(thresholds, x, side="left"))
 
 
