@@ -114,7 +114,7 @@ wheel:
 
 # The kernels for aarch64, built with Debian's cross compiler: their tests, and the same models as this processor's
 # under qemu; tools/arm.py says what it needs.
-arm: .venv/installed
+arm: dev
 	$(BIN)/python -m tools.arm
 
 # What is compiled is compiled once: the packages that demo and tests need are added to it.

@@ -1,4 +1,4 @@
-"""Build the kernels for aarch64 and hold them against this machine's: `make arm`.
+"""Build the kernels for aarch64, test them and compare models with this machine's: `make arm`.
 
 Debian's cross compiler builds them, and an aarch64 Python runs under qemu: its kernel tests must
 pass, and its models must be, byte for byte, those that this machine writes (`tools.model_hashes`).

