@@ -1,9 +1,9 @@
 """Sums and elementary functions whose bits are the same everywhere.
 
-NumPy does not specify the order of a sum or the last bit of `exp` and `log`: sums of more than
-8,192 numbers differ between its versions, matrix products between linear algebra libraries and
-their kernels, `exp` and `log` between processors. Everything that determines a bit of a model is
-computed here, or by NumPy's elementwise operations, which are rounded correctly.
+NumPy does not specify the order of a sum or the last bit of `exp`, `log` and `hypot`: sums of more
+than 8,192 numbers differ between its versions, matrix products between linear algebra libraries and
+their kernels, `exp`, `log` and `hypot` between processors. Everything that determines a bit of a
+model is computed here, or by NumPy's elementwise operations, which are rounded correctly.
 """
 
 from __future__ import annotations
@@ -38,6 +38,14 @@ def log(numbers: Any) -> Floats:
     result = np.array(numbers, np.float64, order="C", ndmin=1)
     _native.log_inplace(result.reshape(-1))
     return result.reshape(np.shape(numbers))
+
+
+def hypot(a: Floats, b: Floats) -> Floats:
+    """Return √(a² + b²) of each pair, without overflow."""
+    a, b = np.abs(a), np.abs(b)
+    larger = np.maximum(np.maximum(a, b), np.finfo(float).tiny)
+    ratio = np.minimum(a, b) / larger
+    return larger * np.sqrt(1.0 + ratio * ratio)
 
 
 def sigmoid(scores: Any) -> Floats:

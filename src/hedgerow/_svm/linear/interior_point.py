@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse
 
 from hedgerow import _native
-from hedgerow._arithmetic import mean_of
+from hedgerow._arithmetic import hypot, mean_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
 from hedgerow._svm.linear.problem import (
@@ -132,7 +132,7 @@ def _start(rows: DesignMatrix, problem: SVMProblem) -> CentralPathPoint:
     scale = mean_of(problem.C * np.abs(margin))
     mu = scale if scale > 0.0 else mean_of(problem.C)
     least = mu / problem.C
-    across = np.hypot(margin, 2.0 * least)
+    across = hypot(margin, 2.0 * least)
     s, t = least + 0.5 * (across + margin), least + 0.5 * (across - margin)
     alpha = mu / s
     rho = rows.combine((problem.sign * alpha).sum(axis=0)) - w
