@@ -142,3 +142,11 @@ def test_models_do_not_depend_on_the_code_that_numpy_and_blas_choose_for_a_proce
     ).stdout.split()
     assert len(set(elsewhere)) == 7
     assert elsewhere == here.getvalue().split()
+
+
+def test_hypot_is_within_two_units_of_the_last_place_and_does_not_overflow():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 1000)) * 10.0 ** rng.integers(-150, 300, (2, 1000))
+    expected = np.array([math.hypot(*pair) for pair in zip(a, b, strict=True)])
+    np.testing.assert_array_max_ulp(arithmetic.hypot(a, b), expected, maxulp=2)
+    assert arithmetic.hypot(np.zeros(1), np.zeros(1)) == 0.0
