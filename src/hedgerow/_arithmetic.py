@@ -43,8 +43,8 @@ def log(numbers: Any) -> Floats:
 def hypot(a: Floats, b: Floats) -> Floats:
     """Return √(a² + b²) of each pair, without overflow."""
     a, b = np.abs(a), np.abs(b)
-    larger = np.maximum(np.maximum(a, b), np.finfo(float).tiny)
-    ratio = np.minimum(a, b) / larger
+    larger = np.maximum(a, b)
+    ratio = np.minimum(a, b) / np.maximum(larger, np.finfo(float).tiny)
     return larger * np.sqrt(1.0 + ratio * ratio)
 
 
