@@ -141,7 +141,7 @@ def test_contributions_are_shap_values(opened: tuple[Any, Browser]) -> None:
     assert np.abs(np.array(actual)[:, 0] - expected.base_values).max() < 1e-9
 
 
-def test_a_change_is_told_with_its_contributions(opened: tuple[Any, Browser]) -> None:
+def test_a_change_is_shown_with_its_contributions(opened: tuple[Any, Browser]) -> None:
     _, browser = opened
     numbers = "Array.from(document.querySelectorAll('#contributions td.n'), (n) => n.textContent)"
     browser.wait_for(f"{numbers}.length > 3")
@@ -155,7 +155,7 @@ def test_a_change_is_told_with_its_contributions(opened: tuple[Any, Browser]) ->
     )
     browser.wait_for(f"JSON.stringify({numbers}) !== {json.dumps(json.dumps(before))}")
     assert "was" in browser.ask("document.querySelector('#prediction .change').textContent")
-    assert browser.ask("document.querySelectorAll('#contributions .before').length") > 0
+    browser.wait_for("document.querySelectorAll('#contributions .before').length > 0")
 
 
 SET_THRESHOLD = """
