@@ -71,7 +71,7 @@ SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
 KERNEL_TESTS := tests/tree tests/neighbors tests/svm/linear/test_kernels.py \
 tests/svm/kernel/test_kernels.py tests/svm/kernel/test_solver.py tests/data/test_binning.py \
-tests/data/test_bundle.py tests/data/test_target_statistics.py tests/test_math.py \
+tests/data/test_bundle.py tests/data/test_target_statistics.py tests/test_math.py tests/test_sums.py \
 tests/boosting/test_loss_derivatives.py tests/boosting/test_sampling.py tests/boosting/test_linear_leaves.py \
 tests/boosting/test_multi_strategy.py tests/boosting/ranking/test_losses.py tests/boosting/survival/test_losses.py \
 tests/boosting/survival/test_metrics.py tests/explain/test_shap.py tests/explain/test_partial.py \

@@ -84,7 +84,8 @@ def test_a_class_of_the_user_s_takes_what_it_says():
         Named()
 
 
-ESTIMATORS = [getattr(hr, name) for name in hr.__all__ if hasattr(getattr(hr, name), "fit")]
+PUBLIC = [getattr(hr, name) for name in hr.__all__]
+ESTIMATORS = [each for each in PUBLIC if isinstance(each, type) and hasattr(each, "fit")]
 
 
 def suggested(text):

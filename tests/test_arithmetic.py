@@ -16,40 +16,25 @@ from hedgerow import _arithmetic as arithmetic
 from hedgerow._forest.combinations import Combinations
 
 
-def halves_first(numbers):
-    """The order of addition, in Python."""
-    n = len(numbers)
-    if n > 128:
-        half = n // 2 // 8 * 8
-        return halves_first(numbers[:half]) + halves_first(numbers[half:])
-    whole = n // 8 * 8
-    total = 0.0
-    if whole:
-        a, b, c, d, e, f, g, h = (math_sum(numbers[k:whole:8]) for k in range(8))
-        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for number in numbers[whole:]:
-        total += number
-    return total
-
-
-def math_sum(numbers):
-    total = numbers[0]
-    for number in numbers[1:]:
-        total += number
-    return total
-
-
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 127, 128, 129, 1000, 8193, 33_001])
-def test_sums_are_of_halves_in_order(n):
+@pytest.mark.parametrize("n", [0, 1, 9, 1000, 33_001])
+def test_sums_are_exact_and_rounded_once(n):
     rng = np.random.default_rng(n)
     numbers = rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)
-    expected = halves_first(numbers.tolist())
+    expected = math.fsum(numbers.tolist())
     assert arithmetic.sum_of(numbers) == expected
     strided = np.zeros((n, 2))
     strided[:, 1] = numbers
     assert arithmetic.sum_of(strided[:, 1]) == expected
     if n:
         assert arithmetic.mean_of(numbers) == expected / n
+
+
+def test_sums_of_rows_and_groups_are_those_of_their_numbers():
+    numbers = np.random.default_rng(0).standard_normal((3, 2000))
+    assert arithmetic.sums_of_rows(numbers).tolist() == [arithmetic.sum_of(row) for row in numbers]
+    group = np.arange(2000, dtype=np.uint16) % 7
+    expected = [math.fsum(numbers[0, group == k]) for k in range(8)]
+    np.testing.assert_allclose(arithmetic.sums_by_group(numbers[0], group, 8), expected)
 
 
 def test_no_numbers_have_no_mean():

@@ -673,9 +673,11 @@ def test_a_quick_run_of_a_problem_finds_the_error_in_each_draw(tmp_path, capsys)
     results = json.loads((tmp_path / "x.json").read_text())["cases"][0]["results"]
     assert [result["library"] for result in results] == [HEDGEROW, "hedgerow-combined"]
     for result in results:
-        assert len(set(result["scores"])) == 2
+        assert len(result["scores"]) == 2
         assert result["score"] == pytest.approx(np.mean(result["scores"]))
         assert 0.01 < result["score"] < 0.1
+    # One forest may make as many errors in both draws, but not both.
+    assert any(len(set(result["scores"])) == 2 for result in results)
     assert "not measured: score at most 0.003 worse than scikit-learn" in capsys.readouterr().out
 
 

@@ -10,7 +10,8 @@ from sklearn.base import clone
 
 import hedgerow as hr
 
-ESTIMATORS = [getattr(hr, name) for name in hr.__all__ if hasattr(getattr(hr, name), "fit")]
+PUBLIC = [getattr(hr, name) for name in hr.__all__]
+ESTIMATORS = [each for each in PUBLIC if isinstance(each, type) and hasattr(each, "fit")]
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda cls: cls.__name__)
 
 BY_POSITION = {

@@ -45,6 +45,18 @@ def test_files_that_the_guide_names_exist():
     assert not [path for path in paths if not (ROOT / path).exists()]
 
 
+def test_functions_that_the_guide_names_exist():
+    text = re.sub(r"```.*?```", "", GUIDE, flags=re.DOTALL)
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
+    named = {name for name in named if not name.startswith("test_")}  # an example of a good name
+    folders = [ROOT / name for name in ("native", "src", "tests", "tools")]
+    files = [path for folder in folders for path in folder.rglob("*.*")]
+    sources = [path for path in files if path.suffix in {".cpp", ".hpp", ".py"}]
+    words = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in sources)))
+    assert len(named) > 10
+    assert not named - words
+
+
 @pytest.mark.parametrize("path", [ROOT / "CONTRIBUTING.md", *WORKFLOWS], ids=lambda path: path.name)
 def test_commands_are_targets_of_the_makefile(path):
     targets = make_targets(path.read_text(encoding="utf-8"))

@@ -93,7 +93,7 @@ def test_gallery_scripts_run(script):
         runpy.run_path(str(script))
 
 
-GUIDES = ["callbacks", "deployment", "faq", "reliability", "tuning"]
+GUIDES = ["callbacks", "cluster", "deployment", "faq", "out_of_core", "reliability", "tuning"]
 
 
 @pytest.mark.parametrize("guide", GUIDES)

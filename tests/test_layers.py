@@ -93,7 +93,7 @@ SOURCE = Path(hedgerow.__file__).parent
 BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
     *("_peer_values", "_peers", "_params", "_arguments"),
-    *("_threads", "_progress", "_arithmetic", "_links", "_result", "_curves"),
+    *("_collective", "_threads", "_progress", "_arithmetic", "_links", "_result", "_curves"),
 )
 
 # A package above them, and the packages that it may import beside its own modules.
@@ -120,6 +120,8 @@ IMPORTS = {
     "_validation": MODELS,
     "explain": {*MODELS, "_validation"},
     "theory": MODELS,
+    "cluster": MODELS,
+    "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
     "plot": {*MODELS, "_validation", "explain", "theory"},
     "_reporting": {*MODELS, "_model_file", "_validation", "explain", "plot"},
     "_cli": {*MODELS, "_model_file", "_validation", "_reporting", "explain", "hedgerow"},
@@ -239,7 +241,10 @@ def test_no_two_native_files_define_a_class_of_the_same_name():
 
 # ---- the public face -----------------------------------------------------------------------------
 
-PUBLIC = {"hedgerow", "hedgerow.exceptions", "hedgerow.explain", "hedgerow.plot", "hedgerow.theory"}
+PUBLIC = {
+    *("hedgerow", "hedgerow.cluster", "hedgerow.dask", "hedgerow.exceptions"),
+    *("hedgerow.explain", "hedgerow.plot", "hedgerow.theory"),
+}
 
 
 def modules():

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,13 +13,33 @@
 #include <vector>
 
 #include "shared/named.hpp"
+#include "table/strided.hpp"
 
 namespace hedgerow {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 template <class T, class... Shape>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Shape...>;
+
+// Arrays that kernels read, and arrays that they write.
+template <class T, int kAxes>
+using In = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
+template <class T, int kAxes>
+using Out = nb::ndarray<T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using StridedMatrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+
+template <class T>
+std::span<T> span_of(const Out<T, 1>& array) {
+  return {array.data(), array.size()};
+}
+
+template <class T>
+Strided<T> strided(const StridedMatrix<T>& array) {
+  return {array.data(), array.stride(0), array.stride(1)};
+}
 
 // A NumPy array with a copy of the values.
 template <class T, class Source>
@@ -33,6 +54,21 @@ nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values,
 template <class T, class Source>
 nb::ndarray<nb::numpy, T> to_numpy(const std::vector<Source>& values) {
   return to_numpy<T>(values, {values.size()});
+}
+
+// The arrays of a tree, in the order of NATIVE_FIELDS (src/hedgerow/_tree/structure.py).
+template <class Tree>
+nb::tuple tree_arrays(const Tree& tree, const std::vector<double>& threshold,
+                      const nb::object& split_bin) {
+  const std::size_t n_nodes = tree.feature.size();
+  return nb::make_tuple(
+      to_numpy<std::int32_t>(tree.feature), to_numpy<double>(threshold),
+      to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
+      to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
+      to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
+      to_numpy<double>(tree.value, {n_nodes, tree.value.size() / n_nodes}),
+      to_numpy<double>(tree.gain), to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
+      split_bin);
 }
 
 // A NumPy array that takes over the memory of a vector.

@@ -16,108 +16,58 @@
 
 namespace hedgerow::bind_dependence {
 
-namespace nb = nanobind;
-using namespace predict;
 using namespace explain;
-using bind_predict::Matrix;
-using bind_predict::strided;
-using bind_predict::StridedMatrix;
-using bind_predict::Vector;
+using bind_predict::BoundEnsemble;
 
-// The arrays of an ensemble, and the functions on them.
-struct BoundDependence {
-  Vector<std::int32_t> feature;
-  Vector<double> threshold;
-  Vector<std::int32_t> left, right;
-  Vector<bool> missing_left;
-  Vector<std::int32_t> category_set;
-  Matrix<double> value;
-  Matrix<std::uint32_t> category_bits;
-  Vector<std::int64_t> tree_offset;
-  Vector<std::int32_t> tree_output;
-  Vector<double> base_score;
-
-  EnsembleArrays view() const {
-    return {bind_predict::tree_arrays(feature, threshold, left, right, missing_left, category_set,
-                                      value, category_bits),
-            {tree_offset.data(), tree_offset.shape(0)},
-            {tree_output.data(), tree_output.shape(0)},
-            {base_score.data(), base_score.shape(0)}};
-  }
-
-  GridPoints grid(const Vector<std::int32_t>& place, const Matrix<double>& values) const {
-    return {{place.data(), place.shape(0)}, values.data(), values.shape(0), values.shape(1)};
-  }
-
-  template <class T>
-  void mean_scores(const StridedMatrix<const T>& rows, const std::optional<Vector<double>>& weights,
-                   const Vector<std::int32_t>& place, const Matrix<double>& values,
-                   nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean,
-                   int threads) const {
-    GilReleased release;
-    explain::mean_scores(view(), strided(rows), rows.shape(0), weights ? weights->data() : nullptr,
-                         grid(place, values), mean.data(), threads);
-  }
-
-  template <class T>
-  void scores_at_points(const StridedMatrix<const T>& rows, const Vector<std::int32_t>& place,
-                        const Matrix<double>& values,
-                        nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> scores,
-                        int threads) const {
-    GilReleased release;
-    explain::scores_at_points(view(), strided(rows), rows.shape(0), grid(place, values),
-                              scores.data(), threads);
-  }
-
-  void scores_by_share(
-      const Vector<double>& share,
-      const std::vector<std::pair<Vector<std::int32_t>, Matrix<double>>>& place_and_values,
-      nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> mean, int threads) const {
-    std::vector<GridPoints> grids;
-    grids.reserve(place_and_values.size());
-    for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
-    GilReleased release;
-    explain::scores_by_share(view(), share.data(), grids, mean.data(), threads);
-  }
-};
+inline GridPoints grid(const In<std::int32_t, 1>& place, const In<double, 2>& values) {
+  return {span_of(place), values.data(), values.shape(0), values.shape(1)};
+}
 
 template <class T>
-void bind_methods(nb::class_<BoundDependence>& dependence) {
-  dependence.def("mean_scores", &BoundDependence::mean_scores<T>, nb::arg("rows").noconvert(),
-                 nb::arg("weights").noconvert().none(), nb::arg("place").noconvert(),
-                 nb::arg("values").noconvert(), nb::arg("mean").noconvert(), nb::arg("n_threads"),
-                 "Fill mean (points, outputs) with the mean score over rows at each point.");
-  dependence.def("scores_at_points", &BoundDependence::scores_at_points<T>,
-                 nb::arg("rows").noconvert(), nb::arg("place").noconvert(),
-                 nb::arg("values").noconvert(), nb::arg("scores").noconvert(), nb::arg("n_threads"),
-                 "Fill scores (rows, points, outputs).");
+void bind_tables_of(nb::module_& m) {
+  m.def(
+      "mean_scores",
+      [](const BoundEnsemble& ensemble, const StridedMatrix<const T>& rows,
+         const std::optional<In<double, 1>>& weights, const In<std::int32_t, 1>& place,
+         const In<double, 2>& values, const Out<double, 2>& mean, int threads) {
+        GilReleased release;
+        mean_scores(ensemble.view(), strided(rows), rows.shape(0),
+                    weights ? weights->data() : nullptr, grid(place, values), mean.data(), threads);
+      },
+      "ensemble"_a, "rows"_a.noconvert(), "weights"_a.noconvert().none(), "place"_a.noconvert(),
+      "values"_a.noconvert(), "mean"_a.noconvert(), "n_threads"_a,
+      "Fill mean (points, outputs) with the mean score over rows at each point.");
+  m.def(
+      "scores_at_points",
+      [](const BoundEnsemble& ensemble, const StridedMatrix<const T>& rows,
+         const In<std::int32_t, 1>& place, const In<double, 2>& values,
+         const Out<double, 3>& scores, int threads) {
+        GilReleased release;
+        scores_at_points(ensemble.view(), strided(rows), rows.shape(0), grid(place, values),
+                         scores.data(), threads);
+      },
+      "ensemble"_a, "rows"_a.noconvert(), "place"_a.noconvert(), "values"_a.noconvert(),
+      "scores"_a.noconvert(), "n_threads"_a, "Fill scores (rows, points, outputs).");
 }
 
 inline void bind(nb::module_& m) {
-  nb::class_<BoundDependence> dependence(
-      m, "Dependence", "Scores of rows some of whose values are those of grid points.");
-  dependence.def(
-      "__init__",
-      [](BoundDependence* self, Vector<std::int32_t> feature, Vector<double> threshold,
-         Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<bool> missing_left,
-         Vector<std::int32_t> category_set, Matrix<double> value,
-         Matrix<std::uint32_t> category_bits, Vector<std::int64_t> tree_offset,
-         Vector<std::int32_t> tree_output, Vector<double> base_score) {
-        new (self) BoundDependence{feature,      threshold,    left,      right,
-                                   missing_left, category_set, value,     category_bits,
-                                   tree_offset,  tree_output,  base_score};
+  bind_tables_of<float>(m);
+  bind_tables_of<double>(m);
+  m.def(
+      "scores_by_share",
+      [](const BoundEnsemble& ensemble, const In<double, 1>& share,
+         const std::vector<std::pair<In<std::int32_t, 1>, In<double, 2>>>& place_and_values,
+         const Out<double, 2>& mean, int threads) {
+        std::vector<GridPoints> grids;
+        grids.reserve(place_and_values.size());
+        for (const auto& [place, values] : place_and_values) grids.push_back(grid(place, values));
+        GilReleased release;
+        scores_by_share(ensemble.view(), share.data(), grids, mean.data(), threads);
       },
-      nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
-      nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
-      nb::arg("category_set").noconvert(), nb::arg("value").noconvert(),
-      nb::arg("category_bits").noconvert(), nb::arg("tree_offset").noconvert(),
-      nb::arg("tree_output").noconvert(), nb::arg("base_score").noconvert());
-  bind_methods<float>(dependence);
-  bind_methods<double>(dependence);
-  dependence.def("scores_by_share", &BoundDependence::scores_by_share, nb::arg("share").noconvert(),
-                 nb::arg("grids").noconvert(), nb::arg("mean").noconvert(), nb::arg("n_threads"),
-                 "Fill mean (points of all grids, outputs) with the mean score over the training "
-                 "rows, of which shares go each way.");
+      "ensemble"_a, "share"_a.noconvert(), "grids"_a.noconvert(), "mean"_a.noconvert(),
+      "n_threads"_a,
+      "Fill mean (points of all grids, outputs) with the mean score over the training rows, of "
+      "which shares go each way.");
 }
 
 }  // namespace hedgerow::bind_dependence

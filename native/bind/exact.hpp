@@ -18,15 +18,7 @@
 
 namespace hedgerow::bind_exact {
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 using ExactLists = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<2>, nb::c_contig>;
-using ExactReals = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ExactRows = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ExactFeatures = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ExactFlags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ExactArrays = nb::typed<nb::dict, nb::str, nb::any>;
 using ExactColumn = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 
 RawColumn exact_column(const ExactColumn& array) {
@@ -68,39 +60,10 @@ void exact_presort(const nb::typed<nb::sequence, nb::object>& columns, const Exa
   });
 }
 
-template <class T>
-nb::object exact_array(std::vector<T>&& values) {
-  const std::size_t size = values.size();
-  return nb::cast(moved_to_numpy(std::move(values), {size}));
-}
-
-template <class T>
-nb::object exact_array(std::vector<T>&& values, std::size_t columns) {
-  const std::size_t rows = values.size() / columns;
-  return nb::cast(moved_to_numpy(std::move(values), {rows, columns}));
-}
-
-ExactArrays exact_tree(exact::ExactTree&& tree) {
-  nb::dict arrays;
-  arrays["feature"] = exact_array(std::move(tree.feature));
-  arrays["threshold"] = exact_array(std::move(tree.threshold));
-  arrays["left"] = exact_array(std::move(tree.left));
-  arrays["right"] = exact_array(std::move(tree.right));
-  arrays["missing_left"] = exact_array(std::move(tree.missing_left));
-  arrays["category_set"] = exact_array(std::move(tree.category_set));
-  arrays["category_bits"] = exact_array(std::move(tree.category_bits), 8);
-  arrays["value"] = exact_array(std::move(tree.value), 1);
-  arrays["gain"] = exact_array(std::move(tree.gain));
-  arrays["cover"] = exact_array(std::move(tree.cover));
-  arrays["count"] = exact_array(std::move(tree.count));
-  arrays["leaf_of_row"] = exact_array(std::move(tree.leaf_of_row));
-  return ExactArrays(arrays);
-}
-
 // A grower and the arrays that it reads.
 struct BoundExactGrower {
   BoundExactGrower(const nb::typed<nb::sequence, nb::object>& columns, ExactLists rows,
-                   ExactLists ranks, ExactFlags is_categorical)
+                   ExactLists ranks, In<bool, 1> is_categorical)
       : arrays(nb::tuple(columns)),
         columns(exact_columns(columns, rows, ranks)),
         rows(std::move(rows)),
@@ -109,9 +72,10 @@ struct BoundExactGrower {
         grower({this->rows.data(), this->ranks.data(), this->is_categorical.data(), this->columns,
                 this->rows.shape(1), static_cast<int>(this->rows.shape(0))}) {}
 
-  ExactArrays grow(const ExactReals& g, const ExactReals& h, const std::optional<ExactRows>& bag,
-                   const ExactFeatures& features, const nb::object& params, std::uint64_t tree_id,
-                   int threads) {
+  nb::tuple grow(const In<double, 1>& g, const In<double, 1>& h,
+                 const std::optional<In<std::uint32_t, 1>>& bag,
+                 const In<std::int32_t, 1>& features, const nb::object& params,
+                 std::uint64_t tree_id, int threads) {
     const std::size_t n_rows = rows.shape(1);
     if (g.shape(0) != n_rows || h.shape(0) != n_rows) {
       throw nb::value_error("g and h need one value for each row");
@@ -126,29 +90,28 @@ struct BoundExactGrower {
       const GilReleased unlocked;
       tree = grower.grow(g.data(), h.data(), in_bag, plan, threads);
     }
-    return exact_tree(std::move(tree));
+    return nb::make_tuple(tree_arrays(tree, tree.threshold, nb::none()),
+                          moved_to_numpy(std::move(tree.leaf_of_row), {n_rows}));
   }
 
   nb::tuple arrays;  // behind the columns
   std::vector<RawColumn> columns;
   ExactLists rows, ranks;
-  ExactFlags is_categorical;
+  In<bool, 1> is_categorical;
   exact::ExactGrower grower;
 };
 
 inline void bind(nb::module_& m) {
-  m.def("exact_presort", &exact_presort, nb::arg("columns"), nb::arg("rows").noconvert(),
-        nb::arg("ranks").noconvert(), nb::arg("threads"),
-        "Sort each column once: rows by value, and the ranks of their values.");
+  m.def("exact_presort", &exact_presort, "columns"_a, "rows"_a.noconvert(), "ranks"_a.noconvert(),
+        "threads"_a, "Sort each column once: rows by value, and the ranks of their values.");
   nb::class_<BoundExactGrower>(m, "ExactGrower",
                                "Grows trees by exact greedy search, one at a time.")
       .def(nb::init<const nb::typed<nb::sequence, nb::object>&, ExactLists, ExactLists,
-                    ExactFlags>(),
-           nb::arg("columns"), nb::arg("rows").noconvert(), nb::arg("ranks").noconvert(),
-           nb::arg("is_categorical").noconvert())
-      .def("grow", &BoundExactGrower::grow, nb::arg("g").noconvert(), nb::arg("h").noconvert(),
-           nb::arg("bag").none().noconvert(), nb::arg("features").noconvert(), nb::arg("params"),
-           nb::arg("tree_id"), nb::arg("threads"), "Grow one tree and return its arrays.");
+                    In<bool, 1>>(),
+           "columns"_a, "rows"_a.noconvert(), "ranks"_a.noconvert(), "is_categorical"_a.noconvert())
+      .def("grow", &BoundExactGrower::grow, "g"_a.noconvert(), "h"_a.noconvert(),
+           "bag"_a.none().noconvert(), "features"_a.noconvert(), "params"_a, "tree_id"_a,
+           "threads"_a, "Grow one tree; returns its arrays, and the leaf of each row.");
 }
 
 }  // namespace hedgerow::bind_exact

@@ -19,26 +19,11 @@
 
 namespace hedgerow::bind_forest {
 
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace cart;
 
-// The fields of a Tree; split_bin is None for trees grown on sorted columns.
-nb::tuple to_arrays(const CartTree& tree, bool binned) {
-  const std::size_t n_nodes = tree.feature.size();
-  return nb::make_tuple(
-      to_numpy<std::int32_t>(tree.feature), to_numpy<double>(tree.threshold),
-      to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
-      to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
-      to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
-      to_numpy<double>(tree.value, {n_nodes, tree.value.size() / n_nodes}),
-      to_numpy<double>(tree.gain), to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
-      binned ? nb::cast(to_numpy<std::uint8_t>(tree.split_bin)) : nb::none());
-}
-
-using Labels = std::optional<Array<const std::uint16_t, nb::ndim<1>>>;
-using NumberArray = std::optional<Array<const double, nb::ndim<2>>>;
-using Weights = std::optional<Array<const double, nb::ndim<1>>>;
+using Labels = std::optional<In<std::uint16_t, 1>>;
+using NumberArray = std::optional<In<double, 2>>;
+using Weights = std::optional<In<double, 1>>;
 
 ForestTarget target_of(const Labels& label, const NumberArray& numbers, int n_values, int n_outputs,
                        const Weights& weight, bool balance_sample) {
@@ -60,7 +45,10 @@ nb::list grow(const Table& table, const ForestTarget& target, const CartRules& r
   }
   nb::list arrays;
   for (const CartTree& tree : trees) {
-    arrays.append(to_arrays(tree, std::is_same_v<Table, CartTable>));
+    const bool binned = std::is_same_v<Table, CartTable>;
+    arrays.append(
+        tree_arrays(tree, tree.threshold,
+                    binned ? nb::cast(to_numpy<std::uint8_t>(tree.split_bin)) : nb::none()));
   }
   return arrays;
 }
@@ -122,10 +110,8 @@ inline void bind(nb::module_& m) {
 
   m.def(
       "grow_forest",
-      [](Array<const std::uint8_t, nb::ndim<2>> by_column,
-         Array<const std::int32_t, nb::ndim<1>> n_bins,
-         Array<const bool, nb::ndim<1>> is_categorical, Array<const double, nb::ndim<1>> thresholds,
-         Array<const std::int64_t, nb::ndim<1>> threshold_starts, const Labels& label,
+      [](In<std::uint8_t, 2> by_column, In<std::int32_t, 1> n_bins, In<bool, 1> is_categorical,
+         In<double, 1> thresholds, In<std::int64_t, 1> threshold_starts, const Labels& label,
          const NumberArray& numbers, int n_values, int n_outputs, const Weights& weight,
          bool balance_sample, const CartRules& rules, const RowDraws& draws,
          std::uint64_t first_tree, std::size_t n_trees, int threads) {
@@ -146,10 +132,8 @@ inline void bind(nb::module_& m) {
         "Sorts columns; returns the distinct values, and where those of each column start.");
   m.def(
       "grow_exact_forest",
-      [](Array<const std::uint32_t, nb::ndim<2>> order,
-         Array<const std::uint32_t, nb::ndim<2>> rank, Array<const double, nb::ndim<1>> values,
-         Array<const std::int64_t, nb::ndim<1>> value_starts,
-         Array<const bool, nb::ndim<1>> is_categorical, const Labels& label,
+      [](In<std::uint32_t, 2> order, In<std::uint32_t, 2> rank, In<double, 1> values,
+         In<std::int64_t, 1> value_starts, In<bool, 1> is_categorical, const Labels& label,
          const NumberArray& numbers, int n_values, int n_outputs, const Weights& weight,
          bool balance_sample, const CartRules& rules, const RowDraws& draws,
          std::uint64_t first_tree, std::size_t n_trees, int threads) {

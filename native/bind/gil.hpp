@@ -28,4 +28,23 @@ class GilReleased {
   PyThreadState* state_;
 };
 
+// Takes the lock for a call of Python by a kernel that has released it. A daemon thread that does
+// not get it stays here, for the same reason.
+class GilTaken {
+ public:
+  GilTaken() {
+    try {
+      state_ = PyGILState_Ensure();
+    } catch (...) {
+      for (;;) pause();
+    }
+  }
+  ~GilTaken() { PyGILState_Release(state_); }
+  GilTaken(const GilTaken&) = delete;
+  GilTaken& operator=(const GilTaken&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
 }  // namespace hedgerow

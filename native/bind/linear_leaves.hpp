@@ -14,22 +14,16 @@
 
 namespace hedgerow::bind_linear_leaves {
 
-namespace nb = nanobind;
 using namespace predict;
-using namespace nb::literals;
 using bind_predict::BoundTerms;
-using bind_predict::Matrix;
-using bind_predict::strided;
-using bind_predict::StridedMatrix;
-using bind_predict::Vector;
 
-using Bag = std::optional<Vector<std::uint32_t>>;
+using Bag = std::optional<In<std::uint32_t, 1>>;
 
 // The arrays of a tree that fit_slopes reads.
 struct BoundTree {
-  Vector<std::int32_t> feature, left, right, category_set;
-  Vector<std::int64_t> count;
-  Matrix<double> value;
+  In<std::int32_t, 1> feature, left, right, category_set;
+  In<std::int64_t, 1> count;
+  In<double, 2> value;
 
   TreeNodes nodes(std::size_t place) const {
     return {{feature.data(), feature.size()},
@@ -42,7 +36,7 @@ struct BoundTree {
   }
 };
 
-TreeRows tree_rows(const Vector<std::uint16_t>& leaf, const Bag& bag) {
+TreeRows tree_rows(const In<std::uint16_t, 1>& leaf, const Bag& bag) {
   TreeRows rows{{leaf.data(), leaf.size()}, {}};
   if (bag) rows.bag = {bag->data(), bag->size()};
   return rows;
@@ -61,7 +55,7 @@ void bind_tables_of(nb::module_& m) {
   using Table = StridedMatrix<const T>;
   m.def(
       "fit_slopes",
-      [](const BoundTree& tree, std::size_t place, Vector<std::uint16_t> leaf, const Bag& bag,
+      [](const BoundTree& tree, std::size_t place, In<std::uint16_t, 1> leaf, const Bag& bag,
          Table table, const GradientStore& gradients, int output, const SlopeRules& rules,
          int threads) {
         FittedTerms terms;
@@ -77,8 +71,8 @@ void bind_tables_of(nb::module_& m) {
       "Slopes of a tree's leaves: start by node, feature, coefficient, centre, low and high.");
   m.def(
       "fit_slopes",
-      [](const BoundTree& tree, std::size_t place, Vector<std::uint16_t> leaf, const Bag& bag,
-         Table table, Vector<double> g, Vector<double> h, const SlopeRules& rules, int threads) {
+      [](const BoundTree& tree, std::size_t place, In<std::uint16_t, 1> leaf, const Bag& bag,
+         Table table, In<double, 1> g, In<double, 1> h, const SlopeRules& rules, int threads) {
         FittedTerms terms;
         {
           GilReleased release;
@@ -92,9 +86,8 @@ void bind_tables_of(nb::module_& m) {
       "The same for gradients and hessians as numbers.");
   m.def(
       "add_linear_leaves",
-      [](const BoundTerms& terms, Vector<std::uint16_t> leaf, Vector<double> value,
-         std::size_t place, Table table,
-         nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores, int threads) {
+      [](const BoundTerms& terms, In<std::uint16_t, 1> leaf, In<double, 1> value, std::size_t place,
+         Table table, Out<double, 1> scores, int threads) {
         GilReleased release;
         add_linear_leaves<T>(terms.view(), {leaf.data(), leaf.size()}, value.data(), place,
                              strided(table), scores.data(), threads);
@@ -106,8 +99,8 @@ void bind_tables_of(nb::module_& m) {
 
 inline void bind(nb::module_& m) {
   nb::class_<BoundTree>(m, "TreeNodes")
-      .def(nb::init<Vector<std::int32_t>, Vector<std::int32_t>, Vector<std::int32_t>,
-                    Vector<std::int32_t>, Vector<std::int64_t>, Matrix<double>>(),
+      .def(nb::init<In<std::int32_t, 1>, In<std::int32_t, 1>, In<std::int32_t, 1>,
+                    In<std::int32_t, 1>, In<std::int64_t, 1>, In<double, 2>>(),
            "feature"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
            "category_set"_a.noconvert(), "count"_a.noconvert(), "value"_a.noconvert());
   nb::class_<SlopeRules>(m, "SlopeRules")

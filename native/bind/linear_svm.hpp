@@ -13,26 +13,26 @@
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "core/threads.hpp"
-#include "svm/crammer_singer.hpp"
-#include "svm/dual_descent.hpp"
-#include "svm/lasso_descent.hpp"
+#include "svm/descent.hpp"
 #include "svm/linear_products.hpp"
 
 namespace hedgerow::bind_linear {
 
-namespace nb = nanobind;
-using namespace nb::literals;
 namespace linear = svm::linear;
 
-template <class T, int kDimensions>
-using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<kDimensions>>;
-using Vector = Array<const double, 1>;
-using Matrix = Array<const double, 2>;
+using Vector = In<double, 1>;
 
-template <class T>
-nb::ndarray<nb::numpy, T> owned(T* values, std::initializer_list<std::size_t> shape) {
-  nb::capsule owner(values, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  return nb::ndarray<nb::numpy, T>(values, shape.size(), shape.begin(), owner);
+// A new array, which `fill` writes without Python's lock.
+template <class Fill>
+nb::ndarray<nb::numpy, double> filled(std::initializer_list<std::size_t> shape, const Fill& fill) {
+  std::size_t size = 1;
+  for (const std::size_t axis : shape) size *= axis;
+  auto* values = new double[size + 1];
+  nb::capsule owner(values, [](void* memory) noexcept { delete[] static_cast<double*>(memory); });
+  nb::ndarray<nb::numpy, double> array(values, shape.size(), shape.begin(), owner);
+  const GilReleased unlocked;
+  fill(values);
+  return array;
 }
 
 inline void require_size(std::size_t size, std::size_t expected, const char* name) {
@@ -44,34 +44,23 @@ class LinearRows {
  public:
   static LinearRows dense(const nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig>& values,
                           double bias) {
-    const std::size_t n = values.shape(0), d = values.shape(1);
-    if (values.dtype() == nb::dtype<float>()) {
-      return {linear::DenseRows<float>{static_cast<const float*>(values.data()), n, d, bias},
-              {nb::cast(values)}};
-    }
-    if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
-    return {linear::DenseRows<double>{static_cast<const double*>(values.data()), n, d, bias},
-            {nb::cast(values)}};
+    return of_floats(values, {nb::cast(values)}, [&]<class T>(const T* data) {
+      return linear::DenseRows<T>{data, values.shape(0), values.shape(1), bias};
+    });
   }
 
   // Columns must be below n_features, and starts rise from 0 to the number of values.
   static LinearRows sparse(const nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig>& values,
-                           const Array<const std::int32_t, 1>& columns,
-                           const Array<const std::int64_t, 1>& starts, std::size_t n_features,
-                           double bias) {
+                           const In<std::int32_t, 1>& columns, const In<std::int64_t, 1>& starts,
+                           std::size_t n_features, double bias) {
     if (starts.shape(0) == 0) throw nb::value_error("starts is empty");
     require_size(columns.shape(0), values.shape(0), "columns");
-    const std::size_t n = starts.shape(0) - 1;
-    std::vector<nb::object> owners{nb::cast(values), nb::cast(columns), nb::cast(starts)};
-    if (values.dtype() == nb::dtype<float>()) {
-      return {linear::SparseRows<float>{static_cast<const float*>(values.data()), columns.data(),
-                                        starts.data(), n, n_features, bias},
-              std::move(owners)};
-    }
-    if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
-    return {linear::SparseRows<double>{static_cast<const double*>(values.data()), columns.data(),
-                                       starts.data(), n, n_features, bias},
-            std::move(owners)};
+    return of_floats(values, {nb::cast(values), nb::cast(columns), nb::cast(starts)},
+                     [&]<class T>(const T* data) {
+                       return linear::SparseRows<T>{data,          columns.data(),
+                                                    starts.data(), starts.shape(0) - 1,
+                                                    n_features,    bias};
+                     });
   }
 
   linear::AnyRows view;
@@ -80,58 +69,54 @@ class LinearRows {
   std::size_t width() const { return linear::width(view); }
 
  private:
+  // Calls view_of(data) with a pointer to float or double.
+  template <class Values, class ViewOf>
+  static LinearRows of_floats(const Values& values, std::vector<nb::object> owners,
+                              const ViewOf& view_of) {
+    if (values.dtype() == nb::dtype<float>())
+      return {view_of(static_cast<const float*>(values.data())), std::move(owners)};
+    if (values.dtype() != nb::dtype<double>()) throw nb::type_error("values are no floats");
+    return {view_of(static_cast<const double*>(values.data())), std::move(owners)};
+  }
+
   LinearRows(linear::AnyRows view, std::vector<nb::object> owners)
       : view(view), owners_(std::move(owners)) {}
 
   std::vector<nb::object> owners_;
 };
 
-inline nb::ndarray<nb::numpy, double> times(const LinearRows& rows, const Matrix& w, int threads) {
+inline nb::ndarray<nb::numpy, double> times(const LinearRows& rows, const In<double, 2>& w,
+                                            int threads) {
   require_size(w.shape(1), rows.width(), "w");
-  auto* out = new double[rows.n_rows() * w.shape(0) + 1];
-  auto result = owned(out, {rows.n_rows(), w.shape(0)});
-  const GilReleased unlocked;
-  linear::times(rows.view, w.data(), w.shape(0), out, threads);
-  return result;
+  return filled({rows.n_rows(), w.shape(0)},
+                [&](double* out) { linear::times(rows.view, w.data(), w.shape(0), out, threads); });
 }
 
 inline nb::ndarray<nb::numpy, double> combine(const LinearRows& rows, const Vector& u,
                                               int threads) {
   require_size(u.shape(0), rows.n_rows(), "u");
-  auto* out = new double[rows.width()];
-  auto result = owned(out, {rows.width()});
-  const GilReleased unlocked;
-  linear::combine(rows.view, u.data(), out, threads);
-  return result;
+  return filled({rows.width()},
+                [&](double* out) { linear::combine(rows.view, u.data(), out, threads); });
 }
 
 inline nb::ndarray<nb::numpy, double> curve(const LinearRows& rows, const Vector& theta,
                                             const Vector& v, int threads) {
   require_size(theta.shape(0), rows.n_rows(), "theta");
   require_size(v.shape(0), rows.width(), "v");
-  auto* out = new double[rows.width()];
-  auto result = owned(out, {rows.width()});
-  const GilReleased unlocked;
-  linear::curve(rows.view, theta.data(), v.data(), out, threads);
-  return result;
+  return filled({rows.width()}, [&](double* out) {
+    linear::curve(rows.view, theta.data(), v.data(), out, threads);
+  });
 }
 
 inline nb::ndarray<nb::numpy, double> normal_matrix(const LinearRows& rows, const Vector& theta,
                                                     int threads) {
   require_size(theta.shape(0), rows.n_rows(), "theta");
-  auto* out = new double[rows.width() * rows.width()];
-  auto result = owned(out, {rows.width(), rows.width()});
-  const GilReleased unlocked;
-  linear::normal_matrix(rows.view, theta.data(), out, threads);
-  return result;
+  return filled({rows.width(), rows.width()},
+                [&](double* out) { linear::normal_matrix(rows.view, theta.data(), out, threads); });
 }
 
 inline nb::ndarray<nb::numpy, double> squares(const LinearRows& rows, int threads) {
-  auto* out = new double[rows.n_rows() + 1];
-  auto result = owned(out, {rows.n_rows()});
-  const GilReleased unlocked;
-  linear::squares(rows.view, out, threads);
-  return result;
+  return filled({rows.n_rows()}, [&](double* out) { linear::squares(rows.view, out, threads); });
 }
 
 // A descent, and the arrays that it reads and writes.
@@ -149,8 +134,8 @@ class BoundDescent {
 
 inline BoundDescent dual_descent(const LinearRows& rows, const Vector& target, const Vector& lower,
                                  const Vector& upper, const Vector& ridge, double epsilon,
-                                 const Vector& square, const Array<double, 1>& beta,
-                                 const Array<double, 1>& w, std::uint64_t seed) {
+                                 const Vector& square, const Out<double, 1>& beta,
+                                 const Out<double, 1>& w, std::uint64_t seed) {
   for (const Vector& each : {target, lower, upper, ridge, square}) {
     require_size(each.shape(0), rows.n_rows(), "an array");
   }
@@ -158,36 +143,34 @@ inline BoundDescent dual_descent(const LinearRows& rows, const Vector& target, c
   require_size(w.shape(0), rows.width(), "w");
   const linear::DualProblem problem{target.data(), lower.data(), upper.data(), ridge.data(),
                                     epsilon};
-  return {std::make_unique<linear::DualDescent>(rows.view, problem, square.data(), beta.data(),
-                                                w.data(), seed),
+  return {linear::dual_descent(rows.view, problem, square.data(), beta.data(), w.data(), seed),
           {nb::cast(rows), nb::cast(target), nb::cast(lower), nb::cast(upper), nb::cast(ridge),
            nb::cast(square), nb::cast(beta), nb::cast(w)}};
 }
 
 inline BoundDescent lasso_descent(const LinearRows& columns, const Vector& y, const Vector& C,
-                                  const Array<double, 1>& w, const Array<double, 1>& slack,
+                                  const Out<double, 1>& w, const Out<double, 1>& slack,
                                   std::uint64_t seed) {
   for (const std::size_t size : {y.shape(0), C.shape(0), slack.shape(0)}) {
     require_size(size, columns.width() - 1, "an array");
   }
   require_size(w.shape(0), columns.n_rows(), "w");
-  return {std::make_unique<linear::LassoDescent>(columns.view, y.data(), C.data(), w.data(),
-                                                 slack.data(), seed),
+  return {linear::lasso_descent(columns.view, y.data(), C.data(), w.data(), slack.data(), seed),
           {nb::cast(columns), nb::cast(y), nb::cast(C), nb::cast(w), nb::cast(slack)}};
 }
 
 // Labels must be below the number of classes, which is alpha's number of columns.
-inline BoundDescent crammer_singer(const LinearRows& rows,
-                                   const Array<const std::int32_t, 1>& label, const Vector& C,
-                                   const Vector& square, const Array<double, 2>& alpha,
-                                   const Array<double, 2>& W, std::uint64_t seed) {
+inline BoundDescent crammer_singer(const LinearRows& rows, const In<std::int32_t, 1>& label,
+                                   const Vector& C, const Vector& square,
+                                   const Out<double, 2>& alpha, const Out<double, 2>& W,
+                                   std::uint64_t seed) {
   for (const std::size_t size : {label.shape(0), C.shape(0), square.shape(0), alpha.shape(0)}) {
     require_size(size, rows.n_rows(), "an array");
   }
   require_size(W.shape(0), rows.width(), "W");
   require_size(W.shape(1), alpha.shape(1), "W");
-  return {std::make_unique<linear::CrammerSinger>(rows.view, label.data(), alpha.shape(1), C.data(),
-                                                  square.data(), alpha.data(), W.data(), seed),
+  return {linear::crammer_singer(rows.view, label.data(), alpha.shape(1), C.data(), square.data(),
+                                 alpha.data(), W.data(), seed),
           {nb::cast(rows), nb::cast(label), nb::cast(C), nb::cast(square), nb::cast(alpha),
            nb::cast(W)}};
 }
@@ -223,7 +206,7 @@ inline void bind(nb::module_& m) {
       .def("squares", &squares, nb::kw_only(), "threads"_a, "Squared lengths of the rows.");
   m.def(
       "cholesky",
-      [](const Array<double, 2>& matrix) {
+      [](const Out<double, 2>& matrix) {
         require_size(matrix.shape(1), matrix.shape(0), "matrix");
         const GilReleased unlocked;
         return linear::factor(matrix.data(), matrix.shape(0));
@@ -232,7 +215,7 @@ inline void bind(nb::module_& m) {
       "Turn a matrix into its Cholesky factor; returns the number of pivots lost to rounding.");
   m.def(
       "cholesky_solve",
-      [](const Matrix& factored, const Array<double, 1>& b) {
+      [](const In<double, 2>& factored, const Out<double, 1>& b) {
         require_size(factored.shape(1), factored.shape(0), "factored");
         require_size(b.shape(0), factored.shape(0), "b");
         const GilReleased unlocked;

@@ -4,35 +4,25 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "bind/conversions.hpp"
 #include "tree/monotone.hpp"
 
 namespace hedgerow::bind_monotone {
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Pairs =
     nb::ndarray<const std::int32_t, nb::numpy, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using Sets =
     nb::ndarray<const std::uint32_t, nb::numpy, nb::shape<-1, 8>, nb::c_contig, nb::device::cpu>;
 
-template <class T>
-std::span<const T> span_of(const Vector<T>& array) {
-  return {array.data(), array.size()};
-}
-
 inline void bind(nb::module_& m) {
   m.def(
       "monotone_links",
-      [](Vector<std::int32_t> feature, Vector<double> threshold, Vector<std::int32_t> left,
-         Vector<std::int32_t> right, Vector<bool> missing_left, Vector<std::int32_t> category_set,
-         Sets category_bits, Vector<std::int8_t> directions) {
+      [](In<std::int32_t, 1> feature, In<double, 1> threshold, In<std::int32_t, 1> left,
+         In<std::int32_t, 1> right, In<bool, 1> missing_left, In<std::int32_t, 1> category_set,
+         Sets category_bits, In<std::int8_t, 1> directions) {
         const TreeSplits tree = {span_of(feature),
                                  span_of(left),
                                  span_of(right),
@@ -51,7 +41,7 @@ inline void bind(nb::module_& m) {
       "The (lower, upper) leaves of a tree whose values must be in this order.");
   m.def(
       "isotonic",
-      [](Pairs pairs, Vector<double> target, Vector<double> weight) {
+      [](Pairs pairs, In<double, 1> target, In<double, 1> weight) {
         if (target.size() != weight.size()) {
           throw std::invalid_argument("there must be one weight for each target");
         }

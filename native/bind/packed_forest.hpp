@@ -13,27 +13,13 @@
 
 namespace hedgerow::bind_packed_forest {
 
-namespace nb = nanobind;
 using namespace predict;
-using namespace nb::literals;
-using bind_predict::Matrix;
-using bind_predict::strided;
-using bind_predict::StridedMatrix;
-using bind_predict::Vector;
-
-template <class T>
-using Writable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-std::span<const T> span_of(const Vector<T>& array) {
-  return {array.data(), array.shape(0)};
-}
 
 template <class F>
-void construct(PackedForest* self, Vector<std::int64_t> tree_offset, Vector<F> feature,
-               Vector<std::uint8_t> split_bin, Vector<bool> missing_left,
-               Matrix<std::uint32_t> category_bits, Vector<double> thresholds,
-               Vector<std::int64_t> threshold_starts, Vector<bool> is_categorical) {
+void construct(PackedForest* self, In<std::int64_t, 1> tree_offset, In<F, 1> feature,
+               In<std::uint8_t, 1> split_bin, In<bool, 1> missing_left,
+               In<std::uint32_t, 2> category_bits, In<double, 1> thresholds,
+               In<std::int64_t, 1> threshold_starts, In<bool, 1> is_categorical) {
   const PackedTrees<F> trees{span_of(tree_offset),
                              span_of(feature),
                              span_of(split_bin),
@@ -43,7 +29,7 @@ void construct(PackedForest* self, Vector<std::int64_t> tree_offset, Vector<F> f
       trees, {span_of(thresholds), span_of(threshold_starts), span_of(is_categorical)});
 }
 
-inline BagBits bag_bits(const PackedForest& forest, const Matrix<std::uint8_t>& bits,
+inline BagBits bag_bits(const PackedForest& forest, const In<std::uint8_t, 2>& bits,
                         std::size_t n_rows) {
   require(bits.shape(0) == forest.n_trees() && 8 * bits.shape(1) >= n_rows,
           "there must be a bit for each row of each tree");
@@ -52,7 +38,7 @@ inline BagBits bag_bits(const PackedForest& forest, const Matrix<std::uint8_t>& 
 
 template <class T>
 void add(const PackedForest& forest, StridedMatrix<const T> rows, std::size_t first,
-         std::size_t last, Matrix<double> values, Writable<double> sums, int threads) {
+         std::size_t last, In<double, 2> values, Out<double, 2> sums, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(first <= last && last <= forest.n_trees(), "there are not so many trees");
@@ -76,9 +62,8 @@ void apply(const PackedForest& forest, StridedMatrix<const T> rows,
 
 template <class T>
 void add_out_of_bag(const PackedForest& forest, StridedMatrix<const T> rows,
-                    Matrix<std::uint8_t> bits, Matrix<double> values, Writable<double> sums,
-                    nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> n_summed,
-                    int threads) {
+                    In<std::uint8_t, 2> bits, In<double, 2> values, Out<double, 2> sums,
+                    Out<std::int32_t, 1> n_summed, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(values.shape(0) == forest.n_leaves(), "values has not a row for each leaf");
@@ -91,10 +76,10 @@ void add_out_of_bag(const PackedForest& forest, StridedMatrix<const T> rows,
 }
 
 template <class T>
-void permute(const PackedForest& forest, StridedMatrix<const T> rows, Matrix<std::uint8_t> bits,
-             std::optional<Matrix<std::int32_t>> vote, std::optional<Matrix<std::int32_t>> label,
-             std::optional<Matrix<double>> value, std::optional<Matrix<double>> target,
-             std::uint64_t seed, Writable<double> increases, int threads) {
+void permute(const PackedForest& forest, StridedMatrix<const T> rows, In<std::uint8_t, 2> bits,
+             std::optional<In<std::int32_t, 2>> vote, std::optional<In<std::int32_t, 2>> label,
+             std::optional<In<double, 2>> value, std::optional<In<double, 2>> target,
+             std::uint64_t seed, Out<double, 2> increases, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(increases.shape(0) == forest.n_trees() && increases.shape(1) == forest.n_features() + 1,
@@ -138,7 +123,7 @@ void bind_methods(nb::class_<PackedForest>& forest) {
 }
 
 template <class F>
-nb::tuple links(Vector<F> feature) {
+nb::tuple links(In<F, 1> feature) {
   std::vector<std::int32_t> left(feature.shape(0)), right(feature.shape(0));
   preorder_links(span_of(feature), left.data(), right.data());
   return nb::make_tuple(to_numpy<std::int32_t>(left), to_numpy<std::int32_t>(right));
@@ -150,7 +135,7 @@ inline void bind(nb::module_& m) {
         "The left and right children of nodes in preorder, by their features.");
   m.def(
       "preorder",
-      [](Vector<std::int32_t> left, Vector<std::int32_t> right) {
+      [](In<std::int32_t, 1> left, In<std::int32_t, 1> right) {
         require(left.shape(0) == right.shape(0) && left.shape(0) > 0, "a tree has a node");
         return to_numpy<std::int32_t>(preorder(span_of(left), span_of(right)));
       },

@@ -5,51 +5,55 @@
 #include <nanobind/stl/optional.h>
 
 #include <optional>
+#include <span>
 
+#include "bind/conversions.hpp"
 #include "bind/gil.hpp"
+#include "predict/elementwise.hpp"
 #include "predict/linear_terms.hpp"
 #include "predict/predictor.hpp"
 #include "predict/probability.hpp"
-#include "shared/math.hpp"
-#include "shared/sums.hpp"
 
 namespace hedgerow::bind_predict {
 
-namespace nb = nanobind;
 using namespace predict;
-using namespace nb::literals;
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using StridedMatrix = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
-
-template <class T>
-Strided<T> strided(const StridedMatrix<T>& array) {
-  return {array.data(), array.stride(0), array.stride(1)};
-}
-
-TreeArrays tree_arrays(const Vector<std::int32_t>& feature, const Vector<double>& threshold,
-                       const Vector<std::int32_t>& left, const Vector<std::int32_t>& right,
-                       const Vector<bool>& missing_left, const Vector<std::int32_t>& category_set,
-                       const Matrix<double>& value, const Matrix<std::uint32_t>& category_bits) {
-  return {feature.shape(0),     feature.data(),      threshold.data(),    left.data(),
-          right.data(),         missing_left.data(), category_set.data(), value.data(),
-          category_bits.data(), value.shape(1)};
-}
 
 // The slopes of leaves, or of nodes, and the arrays behind them.
 struct BoundTerms {
-  Vector<std::int64_t> start;
-  Vector<std::int32_t> feature;
-  Matrix<double> coefficient, centre;
-  Vector<double> low, high;
+  In<std::int64_t, 1> start;
+  In<std::int32_t, 1> feature;
+  In<double, 2> coefficient, centre;
+  In<double, 1> low, high;
 
   LinearTerms view() const {
     return {start.data(), feature.data(), coefficient.data(),  centre.data(),
             low.data(),   high.data(),    coefficient.shape(1)};
+  }
+};
+
+// An ensemble, and the arrays behind it.
+struct BoundEnsemble {
+  In<std::int32_t, 1> feature;
+  In<double, 1> threshold;
+  In<std::int32_t, 1> left, right;
+  In<bool, 1> missing_left;
+  In<std::int32_t, 1> category_set;
+  In<double, 2> value;
+  In<std::uint32_t, 2> category_bits;
+  In<std::int64_t, 1> tree_offset;
+  In<std::int32_t, 1> tree_output;
+  In<double, 1> base_score;
+  std::optional<BoundTerms> slopes;
+  std::optional<LinearTerms> linear = slopes ? std::optional(slopes->view()) : std::nullopt;
+
+  EnsembleArrays view() const {
+    return {{feature.shape(0), feature.data(), threshold.data(), left.data(), right.data(),
+             missing_left.data(), category_set.data(), value.data(), category_bits.data(),
+             value.shape(1)},
+            span_of(tree_offset),
+            span_of(tree_output),
+            span_of(base_score),
+            linear ? &*linear : nullptr};
   }
 };
 
@@ -101,69 +105,56 @@ struct BoundPredictor {
 
 template <class T>
 void bind_predictor_methods(nb::class_<BoundPredictor>& predictor) {
-  predictor.def("predict", &BoundPredictor::predict<T>, nb::arg("rows").noconvert(),
-                nb::arg("stages").noconvert(), nb::arg("first_tree"), nb::arg("stage_trees"),
-                nb::arg("start").noconvert().none(), nb::arg("n_threads"),
+  predictor.def("predict", &BoundPredictor::predict<T>, "rows"_a.noconvert(),
+                "stages"_a.noconvert(), "first_tree"_a, "stage_trees"_a,
+                "start"_a.noconvert().none(), "n_threads"_a,
                 "Fill stages (stages, rows, outputs): the base score, or start, plus trees.");
-  predictor.def("apply", &BoundPredictor::apply<T>, nb::arg("rows").noconvert(),
-                nb::arg("leaves").noconvert(), nb::arg("n_threads"),
-                "Fill leaves (rows, trees) with the node in which each row ends.");
+  predictor.def("apply", &BoundPredictor::apply<T>, "rows"_a.noconvert(), "leaves"_a.noconvert(),
+                "n_threads"_a, "Fill leaves (rows, trees) with the node in which each row ends.");
 }
 
-// So that the functions of math.hpp can be tested one by one.
-template <double (*function)(double)>
+template <void (*function)(std::span<double>)>
 void bind_elementwise(nb::module_& m, const char* name) {
   m.def(
       name,
-      [](nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> numbers) {
-        double* x = numbers.data();
-        for (std::size_t i = 0; i < numbers.shape(0); ++i) x[i] = function(x[i]);
+      [](Out<double, 1> numbers) {
+        GilReleased release;
+        function({numbers.data(), numbers.shape(0)});
       },
-      nb::arg("numbers").noconvert());
+      "numbers"_a.noconvert());
 }
 
 inline void bind(nb::module_& m) {
   nb::class_<BoundTerms>(m, "LinearTerms", "Slopes of leaves, or of nodes.")
-      .def(nb::init<Vector<std::int64_t>, Vector<std::int32_t>, Matrix<double>, Matrix<double>,
-                    Vector<double>, Vector<double>>(),
-           nb::arg("start").noconvert(), nb::arg("feature").noconvert(),
-           nb::arg("coefficient").noconvert(), nb::arg("centre").noconvert(),
-           nb::arg("low").noconvert(), nb::arg("high").noconvert());
+      .def(nb::init<In<std::int64_t, 1>, In<std::int32_t, 1>, In<double, 2>, In<double, 2>,
+                    In<double, 1>, In<double, 1>>(),
+           "start"_a.noconvert(), "feature"_a.noconvert(), "coefficient"_a.noconvert(),
+           "centre"_a.noconvert(), "low"_a.noconvert(), "high"_a.noconvert());
+  nb::class_<BoundEnsemble>(m, "EnsembleArrays", "The arrays of an ensemble.")
+      .def(nb::init<In<std::int32_t, 1>, In<double, 1>, In<std::int32_t, 1>, In<std::int32_t, 1>,
+                    In<bool, 1>, In<std::int32_t, 1>, In<double, 2>, In<std::uint32_t, 2>,
+                    In<std::int64_t, 1>, In<std::int32_t, 1>, In<double, 1>,
+                    std::optional<BoundTerms>>(),
+           "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+           "right"_a.noconvert(), "missing_left"_a.noconvert(), "category_set"_a.noconvert(),
+           "value"_a.noconvert(), "category_bits"_a.noconvert(), "tree_offset"_a.noconvert(),
+           "tree_output"_a.noconvert(), "base_score"_a.noconvert(), "slopes"_a.none());
   nb::class_<BoundPredictor> predictor(m, "Predictor", "An ensemble made ready for prediction.");
   predictor.def(
       "__init__",
-      [](BoundPredictor* self, Vector<std::int32_t> feature, Vector<double> threshold,
-         Vector<std::int32_t> left, Vector<std::int32_t> right, Vector<bool> missing_left,
-         Vector<std::int32_t> category_set, Matrix<double> value,
-         Matrix<std::uint32_t> category_bits, Vector<std::int64_t> tree_offset,
-         Vector<std::int32_t> tree_output, Vector<double> base_score, std::size_t n_features,
-         std::optional<BoundTerms> slopes) {
-        const std::optional<LinearTerms> linear =
-            slopes ? std::optional(slopes->view()) : std::nullopt;
-        const EnsembleArrays ensemble{tree_arrays(feature, threshold, left, right, missing_left,
-                                                  category_set, value, category_bits),
-                                      {tree_offset.data(), tree_offset.shape(0)},
-                                      {tree_output.data(), tree_output.shape(0)},
-                                      {base_score.data(), base_score.shape(0)},
-                                      linear ? &*linear : nullptr};
-        new (self) BoundPredictor{Predictor(ensemble), n_features};
+      [](BoundPredictor* self, const BoundEnsemble& ensemble, std::size_t n_features) {
+        new (self) BoundPredictor{Predictor(ensemble.view()), n_features};
       },
-      nb::arg("feature").noconvert(), nb::arg("threshold").noconvert(), nb::arg("left").noconvert(),
-      nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
-      nb::arg("category_set").noconvert(), nb::arg("value").noconvert(),
-      nb::arg("category_bits").noconvert(), nb::arg("tree_offset").noconvert(),
-      nb::arg("tree_output").noconvert(), nb::arg("base_score").noconvert(), nb::arg("n_features"),
-      nb::arg("slopes").none() = nb::none());
+      "ensemble"_a, "n_features"_a);
   bind_predictor_methods<float>(predictor);
   bind_predictor_methods<double>(predictor);
 
   m.def(
       "add_tree_binned",
-      [](Vector<std::int32_t> feature, Vector<std::uint8_t> split_bin, Vector<std::int32_t> left,
-         Vector<std::int32_t> right, Vector<bool> missing_left, Vector<std::int32_t> category_set,
-         Matrix<double> value, Matrix<std::uint32_t> category_bits, Matrix<std::uint8_t> by_column,
-         nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores,
-         std::optional<Vector<std::int32_t>> rows, int threads) {
+      [](In<std::int32_t, 1> feature, In<std::uint8_t, 1> split_bin, In<std::int32_t, 1> left,
+         In<std::int32_t, 1> right, In<bool, 1> missing_left, In<std::int32_t, 1> category_set,
+         In<double, 2> value, In<std::uint32_t, 2> category_bits, In<std::uint8_t, 2> by_column,
+         Out<double, 1> scores, std::optional<In<std::int32_t, 1>> rows, int threads) {
         if (scores.shape(0) != by_column.shape(1))
           throw nb::value_error("scores need one entry for each row of by_column");
         const TreeArrays tree{feature.shape(0),    feature.data(), nullptr,
@@ -175,11 +166,10 @@ inline void bind(nb::module_& m) {
         add_tree_binned(tree, split_bin.data(), by_column.data(), by_column.shape(1), listed,
                         scores.data(), threads);
       },
-      nb::arg("feature").noconvert(), nb::arg("split_bin").noconvert(), nb::arg("left").noconvert(),
-      nb::arg("right").noconvert(), nb::arg("missing_left").noconvert(),
-      nb::arg("category_set").noconvert(), nb::arg("value").noconvert(),
-      nb::arg("category_bits").noconvert(), nb::arg("by_column").noconvert(),
-      nb::arg("scores").noconvert(), nb::arg("rows").noconvert().none(), nb::arg("n_threads"),
+      "feature"_a.noconvert(), "split_bin"_a.noconvert(), "left"_a.noconvert(),
+      "right"_a.noconvert(), "missing_left"_a.noconvert(), "category_set"_a.noconvert(),
+      "value"_a.noconvert(), "category_bits"_a.noconvert(), "by_column"_a.noconvert(),
+      "scores"_a.noconvert(), "rows"_a.noconvert().none(), "n_threads"_a,
       "Add a tree's values to the scores of all rows, or of those listed in increasing order.");
 
   m.def(
@@ -188,26 +178,18 @@ inline void bind(nb::module_& m) {
         GilReleased release;
         sigmoid_inplace(scores.data(), scores.size(), threads);
       },
-      nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
-      "Replace every score by 1 / (1 + exp(-score)).");
+      "scores"_a.noconvert(), "n_threads"_a = 1, "Replace every score by 1 / (1 + exp(-score)).");
   m.def(
       "softmax_inplace",
       [](StridedMatrix<double> scores, int threads) {
         GilReleased release;
         softmax_inplace(strided(scores), scores.shape(0), scores.shape(1), threads);
       },
-      nb::arg("scores").noconvert(), nb::arg("n_threads") = 1,
+      "scores"_a.noconvert(), "n_threads"_a = 1,
       "Replace every row of scores (rows, outputs) by its softmax. Any strides.");
-  m.def(
-      "pairwise_sum",
-      [](Vector<double> numbers) {
-        GilReleased release;
-        return pairwise_sum(numbers.data(), numbers.shape(0));
-      },
-      nb::arg("numbers").noconvert(), "Add numbers up, in an order that their count decides.");
-  bind_elementwise<hedgerow::exp>(m, "exp_inplace");
-  bind_elementwise<hedgerow::log>(m, "log_inplace");
-  bind_elementwise<hedgerow::log1p>(m, "log1p_inplace");
+  bind_elementwise<exp_inplace>(m, "exp_inplace");
+  bind_elementwise<log_inplace>(m, "log_inplace");
+  bind_elementwise<log1p_inplace>(m, "log1p_inplace");
 }
 
 }  // namespace hedgerow::bind_predict

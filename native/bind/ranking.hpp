@@ -13,12 +13,6 @@
 
 namespace hedgerow::bind_ranking {
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
-template <class T>
-using Vector = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
-
 inline void bind(nb::module_& m) {
   m.def(
       "rank_discounts", [](std::size_t count) { return to_numpy<double>(rank_discounts(count)); },
@@ -26,9 +20,9 @@ inline void bind(nb::module_& m) {
   m.def(
       "rank_gradients",
       [](const std::string& loss, double sigma, std::size_t truncation, bool normalise,
-         Vector<const std::uint32_t> row, Vector<const std::int64_t> start,
-         Vector<const double> gain, Vector<const double> scale, Vector<const double> weight,
-         Vector<const double> score, Vector<double> g, Vector<double> h, int threads) {
+         In<std::uint32_t, 1> row, In<std::int64_t, 1> start, In<double, 1> gain,
+         In<double, 1> scale, In<double, 1> weight, In<double, 1> score, Out<double, 1> g,
+         Out<double, 1> h, int threads) {
         const std::size_t n = row.size();
         if (gain.size() != n || score.size() != n || g.size() != n || h.size() != n ||
             start.size() != scale.size() + 1 || weight.size() != scale.size()) {

@@ -16,14 +16,9 @@
 
 namespace hedgerow::bind_survival {
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
-template <class T>
-using Vector = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, nb::ndim<1>>;
-using Numbers = Vector<const double>;
+using Numbers = In<double, 1>;
 using Weights = std::optional<Numbers>;
-using Indices = Vector<const std::int64_t>;
+using Indices = In<std::int64_t, 1>;
 
 inline TimeDistribution distribution_of(const std::string& name) {
   return value_named(kTimeDistributions, name, "distribution of times");
@@ -34,15 +29,11 @@ void require_length(std::size_t n, const Arrays&... arrays) {
   if (((arrays.size() != n) || ...)) throw std::invalid_argument("arrays differ in length");
 }
 
-std::span<const std::int64_t> span_of(const Indices& indices) {
-  return {indices.data(), indices.size()};
-}
-
 inline void bind(nb::module_& m) {
   m.def(
       "failure_gradients",
       [](const std::string& distribution, double scale, Numbers lower, Numbers upper, Numbers score,
-         Weights weight, Vector<double> g, Vector<double> h, int threads) {
+         Weights weight, Out<double, 1> g, Out<double, 1> h, int threads) {
         require_length(lower.size(), upper, score, g, h);
         if (weight) require_length(lower.size(), *weight);
         const LogTimes times{lower.data(), upper.data(), lower.size()};
@@ -57,7 +48,7 @@ inline void bind(nb::module_& m) {
   m.def(
       "failure_losses",
       [](const std::string& distribution, double scale, Numbers lower, Numbers upper, Numbers score,
-         Vector<double> loss, Vector<double> drift, int threads) {
+         Out<double, 1> loss, Out<double, 1> drift, int threads) {
         require_length(lower.size(), upper, score, loss, drift);
         const LogTimes times{lower.data(), upper.data(), lower.size()};
         const TimeDistribution kind = distribution_of(distribution);
@@ -69,7 +60,7 @@ inline void bind(nb::module_& m) {
       "Writes the negative log likelihood of each row and its derivative by log(scale).");
   m.def(
       "log_survival_inplace",
-      [](const std::string& distribution, Vector<double> z) {
+      [](const std::string& distribution, Out<double, 1> z) {
         const TimeDistribution kind = distribution_of(distribution);
         for (std::size_t i = 0; i < z.size(); ++i) z.data()[i] = log_survival(kind, z.data()[i]);
       },

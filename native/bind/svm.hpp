@@ -4,7 +4,6 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
-#include <span>
 #include <string>
 
 #include "bind/conversions.hpp"
@@ -14,27 +13,15 @@
 
 namespace hedgerow::bind_svm {
 
-namespace nb = nanobind;
-using namespace nb::literals;
 using namespace svm;
-
-template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-std::span<T> span_of(const Vector<T>& array) {
-  return {array.data(), array.shape(0)};
-}
 
 template <class T>
 void bind_for(nb::module_& m) {
   m.def(
       "pair_steps",
-      [](Matrix<const T> kernel, Vector<const std::int64_t> slot, Vector<const std::int64_t> column,
-         std::size_t first_of_second, Vector<const double> low, Vector<const double> high,
-         Vector<double> beta, Vector<double> pull, double tolerance, std::size_t most_steps) {
+      [](In<T, 2> kernel, In<std::int64_t, 1> slot, In<std::int64_t, 1> column,
+         std::size_t first_of_second, In<double, 1> low, In<double, 1> high, Out<double, 1> beta,
+         Out<double, 1> pull, double tolerance, std::size_t most_steps) {
         WorkingSet set{span_of(slot), span_of(column), first_of_second, span_of(low),
                        span_of(high), span_of(beta),   span_of(pull)};
         GilReleased release;
@@ -45,8 +32,8 @@ void bind_for(nb::module_& m) {
       "tolerance"_a, "most_steps"_a);
   m.def(
       "add_products",
-      [](Matrix<const T> kernel, Vector<const std::int64_t> slot, Vector<const double> change,
-         Vector<double> products, int threads) {
+      [](In<T, 2> kernel, In<std::int64_t, 1> slot, In<double, 1> change, Out<double, 1> products,
+         int threads) {
         GilReleased release;
         add_products(KernelRows<T>{kernel.data(), kernel.shape(1)}, span_of(slot), span_of(change),
                      products.data(), threads);
@@ -54,7 +41,7 @@ void bind_for(nb::module_& m) {
       "kernel"_a, "slot"_a, "change"_a, "products"_a, "threads"_a);
 }
 
-inline RowMatrix rows_of(const Matrix<const double>& matrix) {
+inline RowMatrix rows_of(const In<double, 2>& matrix) {
   return {matrix.data(), matrix.shape(0), matrix.shape(1)};
 }
 
@@ -64,28 +51,27 @@ void bind_table(nb::module_& m, const char* name) {
   nb::class_<Table>(m, name)
       .def(
           "__init__",
-          [](Table* self, const KernelRule& rule, Matrix<const double> rows,
-             Vector<const double> centre) {
+          [](Table* self, const KernelRule& rule, In<double, 2> rows, In<double, 1> centre) {
             if (centre.size() != rows.shape(1)) throw nb::value_error("centre has another width");
             new (self) Table(rule, rows_of(rows), span_of(centre));
           },
           "rule"_a, "rows"_a, "centre"_a)
       .def(
           "fill",
-          [](const Table& self, Vector<const std::int64_t> rows, Vector<const std::int64_t> slots,
-             Matrix<T> values, int threads) {
+          [](const Table& self, In<std::int64_t, 1> rows, In<std::int64_t, 1> slots,
+             Out<T, 2> values, int threads) {
             GilReleased release;
             self.fill(span_of(rows), span_of(slots), values.data(), threads);
           },
           "rows"_a, "slots"_a, "values"_a, "threads"_a)
       .def(
           "fill_diagonal",
-          [](const Table& self, Vector<double> values) { self.fill_diagonal(values.data()); },
+          [](const Table& self, Out<double, 1> values) { self.fill_diagonal(values.data()); },
           "values"_a)
       .def(
           "sum",
-          [](const Table& self, Matrix<const double> queries, Matrix<const double> coefficients,
-             Matrix<double> out, int threads) {
+          [](const Table& self, In<double, 2> queries, In<double, 2> coefficients,
+             Out<double, 2> out, int threads) {
             GilReleased release;
             self.sum(rows_of(queries), {coefficients.data(), coefficients.size()},
                      coefficients.shape(0), out.data(), threads);
@@ -106,8 +92,8 @@ inline void bind(nb::module_& m) {
       .def_prop_ro("scale", &KernelRule::scale)
       .def(
           "finish",
-          [](const KernelRule& self, Vector<const double> half_norms_of_rows,
-             Vector<const double> half_norms_of_columns, Matrix<double> values) {
+          [](const KernelRule& self, In<double, 1> half_norms_of_rows,
+             In<double, 1> half_norms_of_columns, Out<double, 2> values) {
             GilReleased release;
             finish_kernels(self, span_of(half_norms_of_rows), span_of(half_norms_of_columns),
                            values.data());
@@ -116,7 +102,7 @@ inline void bind(nb::module_& m) {
           "Turn products of scaled rows into kernels.");
   m.def(
       "weighted_sums",
-      [](Matrix<const double> values, Matrix<const double> coefficients, Matrix<double> out) {
+      [](In<double, 2> values, In<double, 2> coefficients, Out<double, 2> out) {
         GilReleased release;
         weighted_sums(values.data(), values.shape(0), values.shape(1),
                       {coefficients.data(), coefficients.size()}, coefficients.shape(0),
@@ -125,8 +111,8 @@ inline void bind(nb::module_& m) {
       "values"_a, "coefficients"_a, "out"_a);
   m.def(
       "most_violating",
-      [](Vector<const double> pull, Vector<const double> beta, Vector<const double> low,
-         Vector<const double> high, std::size_t most) {
+      [](In<double, 1> pull, In<double, 1> beta, In<double, 1> low, In<double, 1> high,
+         std::size_t most) {
         return to_numpy<std::int64_t>(
             most_violating(span_of(pull), span_of(beta), span_of(low), span_of(high), most));
       },

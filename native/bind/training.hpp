@@ -8,23 +8,28 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bind/binning.hpp"
+#include "bind/communicator.hpp"
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "bind/growth_params.hpp"
+#include "bind/reduction.hpp"
 #include "gradient/row_sampling.hpp"
 #include "gradient/store.hpp"
+#include "hist/distributed_grower.hpp"
 #include "hist/scalar_grower.hpp"
 #include "hist/vector_grower.hpp"
-#include "tree/feature_sampling.hpp"
+#include "tree/allowed_features.hpp"
 #include "tree/leaf_quantiles.hpp"
 
 namespace hedgerow::bind_training {
@@ -87,6 +92,7 @@ struct BoundGrower {
   std::vector<Place> places;
   Array<const double, nb::ndim<1>> thresholds;
   Array<const std::int64_t, nb::ndim<1>> threshold_offset;
+  std::unique_ptr<Communicator> communicator;  // of a distributed grower
   AnyGrower grower;
 };
 
@@ -109,16 +115,8 @@ BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
 
 template <class AnyGrower>
 nb::tuple to_arrays(const BoundGrower<AnyGrower>& bound, const GrownTree& tree) {
-  const std::size_t n_nodes = tree.feature.size();
-  return nb::make_tuple(
-      to_numpy<std::int32_t>(tree.feature),
-      to_numpy<double>(thresholds_of(tree, bound.thresholds, bound.threshold_offset)),
-      to_numpy<std::int32_t>(tree.left), to_numpy<std::int32_t>(tree.right),
-      to_numpy<bool>(tree.missing_left), to_numpy<std::int32_t>(tree.category_set),
-      to_numpy<std::uint32_t>(tree.category_bits, {tree.category_bits.size() / 8, 8}),
-      to_numpy<double>(tree.value, {n_nodes, tree.value.size() / n_nodes}),
-      to_numpy<double>(tree.gain), to_numpy<double>(tree.cover), to_numpy<std::int64_t>(tree.count),
-      to_numpy<std::uint8_t>(tree.split_bin));
+  return tree_arrays(tree, thresholds_of(tree, bound.thresholds, bound.threshold_offset),
+                     nb::cast(to_numpy<std::uint8_t>(tree.split_bin)));
 }
 
 // Drawn rows and how often each counts, if any were to be sample.
@@ -126,6 +124,21 @@ std::optional<std::pair<nb::ndarray<nb::numpy, std::uint32_t>, nb::ndarray<nb::n
 to_arrays(const SampledRows& sample, const std::optional<Draw>& draw) {
   if (!draw) return std::nullopt;
   return std::pair{to_numpy<std::uint32_t>(sample.rows), to_numpy<double>(sample.factor)};
+}
+
+// A distributed grower needs a communicator, the others take none.
+template <class AnyGrower>
+AnyGrower make_grower(const BinnedView& bins, const GrowthParams& params,
+                      const Constraints& constraints, int threads, const EngineLimits& limits,
+                      Communicator* communicator) {
+  if constexpr (std::is_same_v<AnyGrower, DistributedGrower>) {
+    if (!communicator) throw std::invalid_argument("a distributed grower needs a communicator");
+    GilReleased release;
+    return {bins, params, constraints, threads, limits, *communicator};
+  } else {
+    if (communicator) throw std::invalid_argument("this grower takes no communicator");
+    return {bins, params, constraints, threads, limits};
+  }
 }
 
 // Binds a kind of grower; `grow` calls it.
@@ -142,7 +155,8 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
              int width, Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
              const Constraints& constraints, int threads,
-             std::optional<std::size_t> histogram_bytes, int leaves_ahead) {
+             std::optional<std::size_t> histogram_bytes, int leaves_ahead,
+             std::optional<nb::object> communicator) {
             EngineLimits limits;
             if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
             limits.leaves_ahead = leaves_ahead;
@@ -150,26 +164,26 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
             // The vector's memory stays where it is when the vector moves.
             const BinnedView view =
                 view_of(by_column, by_row, n_bins, is_categorical, places, width);
-            new (self) Bound{by_column,
-                             by_row,
-                             n_bins,
-                             is_categorical,
-                             std::move(places),
-                             thresholds,
-                             threshold_offset,
-                             AnyGrower(view, params, constraints, threads, limits)};
+            std::unique_ptr<Communicator> shared;
+            if (communicator) shared = std::make_unique<PythonCommunicator>(*communicator);
+            auto grower =
+                make_grower<AnyGrower>(view, params, constraints, threads, limits, shared.get());
+            new (self) Bound{by_column,         by_row,     n_bins,           is_categorical,
+                             std::move(places), thresholds, threshold_offset, std::move(shared),
+                             std::move(grower)};
           },
           "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
           "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
-          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a = 1)
+          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a = 1,
+          "communicator"_a.none() = nb::none())
       .def(
           "grow",
           [grow](Bound& self, const GradientStore& gradients, int output,
                  std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
                  Array<std::uint16_t, nb::ndim<2>> leaf_of_row,
                  Array<double, nb::ndim<2>> leaf_value) {
-            std::span<const std::uint32_t> rows;
-            if (bag) rows = {bag->data(), bag->shape(0)};
+            Bag rows;
+            if (bag) rows = std::span(bag->data(), bag->shape(0));
             const auto first = static_cast<std::size_t>(output);
             GrownTree tree;
             {
@@ -194,11 +208,15 @@ inline void bind_sampling(nb::module_& m) {
   nb::class_<Draw>(m, "Draw").def(
       "__init__",
       [](Draw* self, const std::string& sampling, double fraction, double reg_lambda,
-         std::uint64_t seed, std::uint64_t round) {
+         std::uint64_t seed, std::uint64_t round, std::uint64_t first_row, std::uint64_t n_total,
+         const nb::object& reduction) {
         const auto method = value_named(kSamplingMethods, sampling, "sampling by gradients");
-        new (self) Draw{{method, fraction, reg_lambda, seed}, round};
+        new (self)
+            Draw{{method, fraction, reg_lambda, seed, first_row, n_total, reduction_of(reduction)},
+                 round};
       },
-      "sampling"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a);
+      "sampling"_a, "fraction"_a, "reg_lambda"_a, "seed"_a, "round"_a, "first_row"_a = 0,
+      "n_total"_a = 0, "reduction"_a.none() = nb::none());
   m.def(
       "sample_tree_features",
       [](const nb::sequence& features, double fraction, std::uint64_t seed, std::uint64_t tree_id) {
@@ -212,21 +230,60 @@ inline void bind_sampling(nb::module_& m) {
       [](std::uint64_t seed, std::uint64_t round, std::size_t n,
          Array<const double, nb::ndim<1>> fraction,
          std::optional<Array<const std::int32_t, nb::ndim<1>>> kind,
-         std::optional<Array<const std::int32_t, nb::ndim<1>>> unit) {
+         std::optional<Array<const std::int32_t, nb::ndim<1>>> unit, std::uint64_t first_row) {
         return to_numpy<std::uint32_t>(
-            sample_rows(seed, round, n, {fraction.data(), fraction.size()},
+            sample_rows(seed, round, first_row, n, {fraction.data(), fraction.size()},
                         kind ? kind->data() : nullptr, unit ? unit->data() : nullptr));
       },
       "seed"_a, "round"_a, "n"_a, "fraction"_a, "kind"_a.none() = nb::none(),
-      "unit"_a.none() = nb::none(),
+      "unit"_a.none() = nb::none(), "first_row"_a = 0,
       "The rows that a round trains on, in increasing order: each with the fraction of its kind as "
       "probability, rows of a unit together.");
 }
 
+// The choice of units, for tests: sums of a billion rows cannot be tested by adding them up.
+inline void bind_units(nb::module_& m) {
+  m.attr("most_rows") = kMostRows;
+  nb::class_<GradientSummary>(m, "GradientSummary")
+      .def(
+          "__init__",
+          [](GradientSummary* self, double max_g, double sum_g, double max_h, double sum_h,
+             double min_h) { new (self) GradientSummary{max_g, sum_g, max_h, sum_h, min_h}; },
+          "max_g"_a, "sum_g"_a, "max_h"_a, "sum_h"_a, "min_h"_a)
+      .def("fits_packed", &fits_packed, "n_rows"_a)
+      .def("fits_one_word", &fits_one_word, "n_rows"_a)
+      .def("units", &choose_units, "n_rows"_a, "packed"_a, "The units of one output.");
+  nb::class_<FixedPoint>(m, "FixedPoint")
+      .def_ro("g_unit", &FixedPoint::g_unit)
+      .def_ro("h_unit", &FixedPoint::h_unit)
+      .def_ro("count_shift", &FixedPoint::count_shift)
+      .def(
+          "steps",
+          [](const FixedPoint& fixed, double g, double h) {
+            const GradientSum sum = fixed.packed
+                                        ? fixed.widen(PackedQuantiser(fixed)(static_cast<float>(g),
+                                                                             static_cast<float>(h)))
+                                        : WideQuantiser(fixed)(g, h);
+            return std::pair{sum.g, fixed.h_steps(sum)};
+          },
+          "g"_a, "h"_a, "The integers of a row.");
+  m.def("vector_unit", &vector_unit, "sum"_a, "n_rows"_a, "wide"_a,
+        "The unit of an output of trees of all outputs.");
+}
+
 inline void bind_gradients(nb::module_& m) {
   nb::class_<GradientStore>(m, "GradientStore")
-      .def(nb::init<std::size_t, int, int, bool>(), "n_rows"_a, "n_outputs"_a, "threads"_a,
-           "vector"_a = false)
+      .def(
+          "__init__",
+          [](GradientStore* self, std::size_t n_rows, int n_outputs, int threads, bool vector,
+             std::size_t n_total, std::optional<nb::object> communicator) {
+            std::shared_ptr<Communicator> shared;
+            if (communicator) shared = std::make_shared<PythonCommunicator>(*communicator);
+            new (self) GradientStore(n_rows, n_outputs, threads, vector, n_total, shared);
+          },
+          "n_rows"_a, "n_outputs"_a, "threads"_a, "vector"_a = false, "n_total"_a = 0,
+          "communicator"_a.none() = nb::none(),
+          "The gradients of n_rows, which with those of other workers are n_total.")
       .def(
           "differentiate",
           [](GradientStore& store, const std::string& loss, const nb::sequence& parameters,
@@ -278,15 +335,23 @@ inline void bind_growers(nb::module_& m) {
   m.attr("most_leaves") = kMaxLeaves;
   bind_grower<ScalarGrower>(
       m, "ScalarGrower",
-      [](ScalarGrower& grower, const GradientStore& gradients, int output,
-         std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+      [](ScalarGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
+         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
         return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
       },
       "Grows a tree for one output; writes the leaf of each row and the value of each leaf.");
+  bind_grower<DistributedGrower>(
+      m, "DistributedGrower",
+      [](DistributedGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
+         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
+      },
+      "Grows a tree for one output on the rows of all workers; writes the leaf of each row of this "
+      "worker and the value of each leaf.");
   bind_grower<VectorGrower>(
       m, "VectorGrower",
-      [](VectorGrower& grower, const GradientStore& gradients, int,
-         std::span<const std::uint32_t> bag, std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+      [](VectorGrower& grower, const GradientStore& gradients, int, const Bag& bag,
+         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
         return grower.grow(gradients.all_outputs(), bag, tree_id, leaf_of_row);
       },
       "Grows a tree for all outputs (`output` is 0); writes the leaf of each row and the values of "
@@ -328,12 +393,12 @@ inline void bind_losses(nb::module_& m) {
         const std::size_t K = scores.shape(0), n = scores.shape(1);
         const Rows rows = make_rows(scores, target, weight);
         std::vector<WidePair> pairs(K * n);
-        std::vector<GradientSummary> summary(K);
+        std::vector<GradientTotals> totals(K);
         std::vector<double> g(K * n), h(K * n);
         const LossKind kind = loss_kind(loss, parameters, K);
         {
           GilReleased release;
-          differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, summary.data(), threads);
+          differentiate(kind, rows, {nullptr, nullptr, pairs.data()}, totals.data(), threads);
           for (std::size_t i = 0; i < pairs.size(); ++i) {
             g[i] = pairs[i].g;
             h[i] = pairs[i].h;
@@ -375,23 +440,25 @@ inline void bind_leaf_values(nb::module_& m) {
       [](Array<const double, nb::ndim<1>> corner, Weights weight,
          Array<const std::uint16_t, nb::ndim<1>> leaf,
          std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag,
-         Array<const double, nb::ndim<1>> level, int threads) {
+         Array<const double, nb::ndim<1>> level, int threads, const nb::object& reduction) {
         LeafRows rows{
             {corner.data(), corner.size()}, weight ? weight->data() : nullptr, leaf.data(), {}};
-        if (bag) rows.bag = {bag->data(), bag->size()};
+        if (bag) rows.bag = std::span(bag->data(), bag->size());
         std::vector<double> value(level.size());
+        const auto reduce = reduction_of(reduction);
         {
           GilReleased release;
-          leaf_quantiles(rows, {level.data(), level.size()}, value.data(), threads);
+          leaf_quantiles(rows, {level.data(), level.size()}, value.data(), threads, *reduce);
         }
         return to_numpy<double>(value);
       },
       "corner"_a, "weight"_a.none(), "leaf"_a, "bag"_a.none(), "level"_a, "threads"_a,
-      "For each leaf, the level-quantile of its rows' kinks.");
+      "reduction"_a.none() = nb::none(), "For each leaf, the level-quantile of its rows' kinks.");
 }
 
 inline void bind(nb::module_& m) {
   bind_sampling(m);
+  bind_units(m);
   bind_gradients(m);
   bind_growers(m);
   bind_losses(m);

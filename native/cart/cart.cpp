@@ -60,7 +60,7 @@ class CodeEngine {
     if constexpr (kCanGoByRow) goes_by_row_ = ByRowEngine::serves(kind_, columns_.table, sums);
     max_subtree_rows_ = rules_.max_leaves > 0 ? 0 : max_subtree_rows();
     CartGrower<CodeEngine> grower(*this, kind_.target, rules_, root_weight_, threads);
-    CartNode root{{0, ids_.size()}, 0, mix_u64(tree_id)};
+    CartNode root{{0, ids_.size()}, 0, root_key(tree_id)};
     grower.examine(root, sums.data());
     return grower.grow(root, sums);
   }

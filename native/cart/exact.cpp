@@ -98,7 +98,7 @@ class ListEngine {
         sums.data());
     root_weight_ = weight(sums.data()) * target_.weights.weight_unit;
     CartGrower<ListEngine> grower(*this, target_, rules_, root_weight_, threads);
-    CartNode root{{0, rows.size()}, 0, mix_u64(tree_id)};
+    CartNode root{{0, rows.size()}, 0, root_key(tree_id)};
     grower.examine(root, sums.data());
     if (root.open && rows.size() <= kPackedRows) return grow_subtree(root, sums);
     if (rules_.max_leaves == 0) packed_rows_ = rows_to_pack(rows.size(), threads);

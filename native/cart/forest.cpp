@@ -184,42 +184,16 @@ class TreeSample {
   int packed_bits_ = 0;
 };
 
-// Sorted target numbers: the order of rows, and the ranks by row.
-struct SortedNumbers {
-  SortedNumbers(const ForestTarget& target, std::size_t n_rows, int threads) {
-    const auto width = static_cast<std::size_t>(target.n_values);
-    order = Buffer<std::uint32_t>(width * n_rows);
-    rank = Buffer<std::uint32_t>(width * n_rows);
-    parallel_for(threads, width, [&](std::size_t v) {
-      const RawColumn column{target.numbers + v,
-                             static_cast<std::ptrdiff_t>(width * sizeof(double)),
-                             RawColumn::Type::float64};
-      sort_column(column, n_rows, order.get() + v * n_rows, rank.get() + v * n_rows);
+// The order of the rows by each of n columns, and their ranks by row.
+struct SortedLists {
+  template <class ColumnAt>
+  SortedLists(std::size_t n, std::size_t n_rows, int threads, const ColumnAt& column_at)
+      : order(n * n_rows), rank(n * n_rows) {
+    parallel_for(threads, n, [&](std::size_t c) {
+      sort_column(column_at(c), n_rows, order.get() + c * n_rows, rank.get() + c * n_rows);
     });
   }
 
-  Buffer<std::uint32_t> order, rank;
-};
-
-// A table of bins as sorted columns.
-struct SortedBins {
-  SortedBins(const CartTable& table, int threads) : bins(table) {
-    const auto n_features = static_cast<std::size_t>(table.n_features);
-    order = Buffer<std::uint32_t>(n_features * table.n_rows);
-    rank = Buffer<std::uint32_t>(n_features * table.n_rows);
-    parallel_for(threads, n_features, [&](std::size_t f) {
-      const RawColumn column{table.column(static_cast<int>(f)), 1, RawColumn::Type::category};
-      sort_column(column, table.n_rows, order.get() + f * table.n_rows,
-                  rank.get() + f * table.n_rows);
-    });
-  }
-
-  SortedColumns table() const {
-    return {order.get(),         rank.get(),  nullptr,         nullptr,
-            bins.is_categorical, bins.n_rows, bins.n_features, &bins};
-  }
-
-  const CartTable& bins;
   Buffer<std::uint32_t> order, rank;
 };
 
@@ -318,8 +292,13 @@ std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& ta
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads) {
   if (rules.impurity == Impurity::absolute) {
-    const SortedBins sorted(table, threads);
-    return grow_forest(sorted.table(), target, rules, draws, first_tree, n_trees, threads);
+    const SortedLists sorted(
+        static_cast<std::size_t>(table.n_features), table.n_rows, threads, [&](std::size_t f) {
+          return RawColumn{table.column(static_cast<int>(f)), 1, RawColumn::Type::category};
+        });
+    const SortedColumns columns{sorted.order.get(),   sorted.rank.get(), nullptr,          nullptr,
+                                table.is_categorical, table.n_rows,      table.n_features, &table};
+    return grow_forest(columns, target, rules, draws, first_tree, n_trees, threads);
   }
   std::optional<RandomThresholdTable> at_random;
   if (rules.random_thresholds) at_random.emplace(table, goes_by_row(table, target, rules), threads);
@@ -334,8 +313,14 @@ std::vector<CartTree> grow_forest(const CartTable& table, const ForestTarget& ta
 std::vector<CartTree> grow_forest(const SortedColumns& table, const ForestTarget& target,
                                   const CartRules& rules, const RowDraws& draws,
                                   std::uint64_t first_tree, std::size_t n_trees, int threads) {
-  std::optional<SortedNumbers> numbers;
-  if (rules.impurity == Impurity::absolute) numbers.emplace(target, table.n_rows, threads);
+  std::optional<SortedLists> numbers;
+  if (rules.impurity == Impurity::absolute) {
+    const auto width = static_cast<std::size_t>(target.n_values);
+    numbers.emplace(width, table.n_rows, threads, [&](std::size_t v) {
+      return RawColumn{target.numbers + v, static_cast<std::ptrdiff_t>(width * sizeof(double)),
+                       RawColumn::Type::float64};
+    });
+  }
   return grow_each(target, rules, draws, table.n_rows, first_tree, n_trees, threads,
                    [&](const TreeSample& sample, std::uint64_t tree, int threads_of_tree) {
                      CartTarget of_tree = sample.target();

@@ -50,7 +50,7 @@ struct CartNode {
   bool open = false;      // may be split
 
   CartNode child(Range of_child, int index, bool right) const {
-    return {of_child, depth + 1, mix_u64(2 * key + right), index, right};
+    return {of_child, depth + 1, child_key(key, right), index, right};
   }
 };
 

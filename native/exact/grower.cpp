@@ -19,7 +19,7 @@
 #include "shared/double_double.hpp"
 #include "shared/min_child_weight.hpp"
 #include "shared/random.hpp"
-#include "tree/feature_sampling.hpp"
+#include "tree/allowed_features.hpp"
 
 namespace hedgerow::exact {
 namespace {
@@ -43,6 +43,7 @@ struct MutableExactList {
 struct ExactNode {
   std::size_t begin = 0, end = 0;  // its rows, in the numbering of growth
   std::int64_t depth = 0;
+  std::uint64_t key = 0;  // of its random numbers: a hash of the path to it
   DoubleDouble G, H;
   bool has_units = false;  // false if sums of its gradients overflow float64
   Units units;
@@ -150,7 +151,7 @@ struct Workspace {
   std::vector<std::uint32_t> rows, ranks;           // (n_features, n_rows): lists of the nodes
   std::vector<Gradient> gradients, gradients_copy;  // by number
   std::vector<std::uint32_t> row_of, row_of_copy;   // number → row of the table
-  std::vector<ExactSum> sums;                       // gradients in the units of their node
+  std::vector<StepSum> sums;                        // gradients in the units of their node
   std::vector<std::uint32_t> renumber;              // old number → new
   std::vector<std::vector<std::uint32_t>> copies;   // of lists, one per active task
   std::mutex copies_mutex;
@@ -191,44 +192,416 @@ class ExactGrowth {
     std::erase_if(features_, [&](int f) { return constraints_.weight(f) == 0.0; });
   }
 
-  void start(const double* g, const double* h, std::span<const std::uint32_t> bag);
+  void start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
+    const std::size_t n = work_.table.n_rows;
+    bagged_ = !bag.empty();
+    ExactNode root;
+    root.end = bagged_ ? bag.size() : n;
+    if (bagged_) std::fill(work_.renumber.begin(), work_.renumber.end(), kOutside);
+    for (std::size_t i = 0; i < root.end; ++i) {
+      const std::uint32_t row = bagged_ ? bag[i] : static_cast<std::uint32_t>(i);
+      work_.row_of[i] = row;
+      work_.renumber[row] = static_cast<std::uint32_t>(i);
+      work_.gradients[i] = {g[row], h[row]};
+    }
+    root.key = root_key(tree_id_);
+    measure(root);
+    nodes_.push_back(root);
+    if (is_monotone()) {
+      const double cap = params_.max_delta_step;
+      monotone_.plant(constraints_.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{},
+                      root.value);
+    }
+    if (may_split(root)) scan({}, {0});
+  }
+
   // Splits a leaf or a level; returns false if nothing is left to split.
-  bool step();
-  ExactTree finish();
+  bool step() {
+    const std::vector<int> parents = next_batch();
+    if (parents.empty()) return false;
+    for (const int parent : parents) {
+      nodes_[parent].left = static_cast<int>(nodes_.size());
+      nodes_.resize(nodes_.size() + 2);
+    }
+    n_leaves_ += static_cast<std::int64_t>(parents.size());
+    std::size_t n_rows = 0;
+    for (const int parent : parents) n_rows += nodes_[parent].size();
+    parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(),
+                 [&](std::size_t i) {
+                   check_interrupt();
+                   divide_rows(parents[i]);
+                 });
+    std::vector<int> leaves;
+    for (const int parent : parents) {
+      leaves.insert(leaves.end(), {nodes_[parent].left, nodes_[parent].left + 1});
+      if (is_monotone()) limit_children(parent, leaves);
+    }
+    std::erase_if(leaves, [&](int leaf) { return full() || !may_split(nodes_[leaf]); });
+    scan(parents, leaves);
+    return true;
+  }
+
+  ExactTree finish() {
+    if (is_monotone()) choose_values();
+    apply_common_step();
+    ExactTree tree;
+    for (const ExactNode& node : nodes_) append(tree, node);
+    tree.leaf_of_row.assign(work_.table.n_rows, -1);
+    for (std::size_t index = 0; index < nodes_.size(); ++index) {
+      if (nodes_[index].left >= 0) continue;
+      for (std::size_t i = nodes_[index].begin; i < nodes_[index].end; ++i) {
+        tree.leaf_of_row[work_.row_of[i]] = static_cast<std::int32_t>(index);
+      }
+    }
+    return tree;
+  }
 
  private:
-  void measure(ExactNode& node);
-  void set_units(ExactNode& node, double size_g, double size_h);
-  void set_floor(Units& units, double size) const;
-  bool may_split(const ExactNode& node) const;
   bool is_monotone() const { return constraints_.are_monotone(); }
-  void limit_children(int parent, std::vector<int>& leaves);
-  void limit_score(int leaf);
-  void choose_values();
-  void apply_common_step();
   bool full() const { return params_.max_leaves > 0 && n_leaves_ >= params_.max_leaves; }
-  std::vector<int> next_batch();
-  ExactList list_of(int node, int feature) const;
   Values values_of(int feature) const {
     return {work_.table.columns[static_cast<std::size_t>(feature)], work_.row_of.data()};
   }
-  void fix_threshold(int parent);
-  std::size_t number_rows(int parent);
-  void divide_rows(int parent);
-  void divide_list(int parent, int feature, std::vector<std::uint32_t>& copy);
-  void bring_up_to_date(const std::vector<int>& parents, int feature);
-  void scan(const std::vector<int>& parents, const std::vector<int>& leaves);
-  Candidate best_candidate(int leaf, int feature) const;
-  std::vector<int> features_above(int node) const;
-  std::vector<std::uint8_t> allowed_features(int node) const;
-  double gain_of(const ExactNode& leaf, const Candidate& candidate) const;
-  double weighted_gain(const ExactNode& leaf, const Candidate& candidate) const;
   double weighted_gain(const ExactNode& leaf) const {
     return constraints_.weight(leaf.best.feature) * leaf.gain;
   }
-  void open(int node);
-  bool opens_later(int a, int b) const;
-  void append(ExactTree& tree, const ExactNode& node) const;
+
+  void measure(ExactNode& node) {
+    CompensatedSum G, H;
+    double size_g = 0.0, size_h = 0.0;
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      const Gradient& row = work_.gradients[i];
+      G.add(row.g);
+      H.add(row.h);
+      size_g += std::fabs(row.g);
+      size_h += std::fabs(row.h);
+    }
+    node.G = G.total();
+    node.H = H.total();
+    node.value = weight_of(params_, node);
+    set_units(node, size_g, size_h);
+  }
+
+  void set_units(ExactNode& node, double size_g, double size_h) {
+    node.has_units = std::isfinite(size_g + size_h);
+    if (!node.has_units) return;
+    Units& units = node.units;
+    units.g_scale = scale_for(size_g);
+    // λ is included, so that products of two denominators stay finite.
+    units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
+    units.penalties = {params_.reg_lambda * units.h_scale, params_.reg_alpha * units.g_scale,
+                       params_.max_delta_step * units.weight_scale()};
+    // Steps are so small here that one for each row of the node, not only of the child, is
+    // negligible.
+    const double min_steps = min_steps_of_child(params_.min_child_weight, 1.0 / units.h_scale);
+    units.min_h =
+        std::max(min_steps - static_cast<double>(node.size()), min_steps > 0.0 ? 1.0 : 0.0);
+    units.cat_smooth = params_.cat_smooth * units.h_scale;
+    units.cat_l2 = params_.cat_l2 * units.h_scale;
+    units.min_category_h = params_.min_category_weight * units.h_scale;
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      const Gradient& row = work_.gradients[i];
+      work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),
+                       static_cast<std::int64_t>(std::rint(row.h * units.h_scale))};
+      units.total += work_.sums[i];
+    }
+    units.node_score = score_by_weight(units.penalties, static_cast<double>(units.total.g),
+                                       static_cast<double>(units.total.h));
+    set_floor(units, units.node_score);
+  }
+
+  void set_floor(Units& units, double size) const {
+    const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
+    units.floor = units.node_score + size * kRelativeNoise + score_difference(0.0, gamma);
+  }
+
+  bool may_split(const ExactNode& node) const {
+    return node.has_units && params_.may_split(static_cast<std::int64_t>(node.size()), node.depth);
+  }
+
+  std::vector<int> next_batch() {
+    if (full() || open_.empty()) return {};
+    if (is_monotone()) {
+      const auto next = std::max_element(open_.begin(), open_.end(),
+                                         [this](int a, int b) { return opens_later(a, b); });
+      const int leaf = *next;
+      open_.erase(next);
+      return {leaf};
+    }
+    if (params_.is_leafwise()) {
+      std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+      const int best = open_.back();
+      open_.pop_back();
+      return {best};
+    }
+    std::vector<int> level = std::exchange(open_, {});
+    if (params_.max_leaves > 0) {
+      const auto room = static_cast<std::size_t>(params_.max_leaves - n_leaves_);
+      level.resize(std::min(level.size(), room));
+    }
+    return level;
+  }
+
+  bool opens_later(int a, int b) const {
+    if (!params_.is_leafwise()) {
+      const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
+      return depth_a != depth_b ? depth_a > depth_b : a > b;
+    }
+    const double gain_a = weighted_gain(nodes_[a]), gain_b = weighted_gain(nodes_[b]);
+    return gain_a < gain_b || (gain_a == gain_b && a > b);
+  }
+
+  void open(int node) {
+    open_.push_back(node);
+    if (!params_.is_leafwise() || is_monotone()) return;
+    std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
+  }
+
+  ExactList list_of(int node, int feature) const {
+    if (node == 0 && !bagged_) return work_.sorted(feature);
+    const MutableExactList list = work_.list(feature, nodes_[node].begin);
+    return {list.rows, list.ranks};
+  }
+
+  std::size_t number_rows(int parent) {
+    const ExactNode& node = nodes_[parent];
+    const ExactList list = list_of(parent, node.best.feature);
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < node.size(); ++i) {
+      const bool left = goes_left(node.best, i, list.ranks[i]);
+      work_.renumber[list.rows[i]] = left;
+      n_left += left;
+    }
+    auto left = static_cast<std::uint32_t>(node.begin);
+    auto right = static_cast<std::uint32_t>(node.begin + n_left);
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      std::uint32_t& number = work_.renumber[i];
+      number = number ? left++ : right++;
+    }
+    return n_left;
+  }
+
+  void fix_threshold(int parent) {
+    ExactNode& node = nodes_[parent];
+    if (node.best.categorical) return;
+    const ExactList list = list_of(parent, node.best.feature);
+    const std::size_t at = node.best.position;
+    const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
+    node.threshold = all_values ? std::numeric_limits<double>::max()
+                                : values_of(node.best.feature).middle(list.rows + at);
+    const bool has_missing = list.ranks[node.size() - 1] == kMissingRank;
+    if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
+  }
+
+  void divide_rows(int parent) {
+    fix_threshold(parent);
+    ExactNode& node = nodes_[parent];
+    const std::size_t n_left = number_rows(parent);
+    for (std::size_t i = node.begin; i < node.end; ++i) {
+      work_.gradients_copy[work_.renumber[i]] = work_.gradients[i];
+      work_.row_of_copy[work_.renumber[i]] = work_.row_of[i];
+    }
+    const auto copy_back = [&](auto& to, const auto& from) {
+      std::copy(from.begin() + node.begin, from.begin() + node.end, to.begin() + node.begin);
+    };
+    copy_back(work_.gradients, work_.gradients_copy);
+    copy_back(work_.row_of, work_.row_of_copy);
+    ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
+    left.begin = node.begin;
+    left.end = right.begin = node.begin + n_left;
+    right.end = node.end;
+    left.depth = right.depth = node.depth + 1;
+    left.parent = right.parent = parent;
+    left.key = child_key(node.key, false);
+    right.key = child_key(node.key, true);
+    measure(left);
+    measure(right);
+    node.gain = written_gain(params_, node, left, right);
+  }
+
+  void divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
+    const ExactNode& node = nodes_[parent];
+    const std::size_t n = node.size(), middle = nodes_[node.left].end;
+    ExactList from = list_of(parent, feature);
+    const MutableExactList to = work_.list(feature, node.begin);
+    if (from.rows == to.rows) {
+      std::copy_n(from.rows, n, copy.data());
+      std::copy_n(from.ranks, n, copy.data() + n);
+      from = {copy.data(), copy.data() + n};
+    }
+    divide(from, n, work_.renumber.data(), static_cast<std::uint32_t>(middle), middle - node.begin,
+           to);
+  }
+
+  void scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
+    if (leaves.empty()) return;
+    std::vector<std::vector<std::uint8_t>> allowed;
+    std::size_t n_rows = 0;
+    for (const int leaf : leaves) {
+      allowed.push_back(allowed_at(leaf));
+      if (is_monotone()) limit_score(leaf);
+      n_rows += nodes_[leaf].size();
+    }
+    std::vector<Candidate> candidates(leaves.size() * features_.size());
+    const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
+    parallel_for(threads, features_.size(), [&](std::size_t index) {
+      check_interrupt();
+      const int feature = features_[index];
+      bring_up_to_date(parents, feature);
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        if (!allowed[i][feature]) continue;
+        Candidate& candidate = candidates[i * features_.size() + index];
+        candidate = best_candidate(leaves[i], feature);
+      }
+    });
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      ExactNode& leaf = nodes_[leaves[i]];
+      leaf.best = {};
+      for (std::size_t index = 0; index < features_.size(); ++index) {
+        const Candidate& candidate = candidates[i * features_.size() + index];
+        if (!candidate.found()) continue;
+        const bool is_first = !leaf.best.found();
+        if (is_first || weighted_gain(leaf, candidate) > weighted_gain(leaf, leaf.best))
+          leaf.best = candidate;
+      }
+      if (!leaf.best.found()) continue;
+      leaf.gain = gain_of(leaf, leaf.best);
+      if (leaf.gain > 0.0) open(leaves[i]);
+    }
+  }
+
+  double gain_of(const ExactNode& leaf, const Candidate& candidate) const {
+    const Units& units = leaf.units;
+    return split_gain(candidate.total, units.node_score, params_.min_split_gain,
+                      units.score_scale());
+  }
+
+  double weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
+    if (constraints_.feature_weights.empty()) return candidate.total;
+    return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
+  }
+
+  void bring_up_to_date(const std::vector<int>& parents, int feature) {
+    if (parents.empty()) {  // the root: its list is the table's, restricted to the bag
+      if (!bagged_) return;
+      const std::uint32_t* renumber = work_.renumber.data();
+      return filter(work_.sorted(feature), work_.table.n_rows, renumber, work_.list(feature, 0));
+    }
+    std::vector<std::uint32_t> copy = work_.take_copy();
+    for (const int parent : parents) {
+      const int left = nodes_[parent].left;
+      if (may_split(nodes_[left]) || may_split(nodes_[left + 1]))
+        divide_list(parent, feature, copy);
+    }
+    work_.give_back(std::move(copy));
+  }
+
+  Candidate best_candidate(int leaf, int feature) const {
+    const LimitedLeaf limited = {is_monotone() ? &monotone_ : nullptr, leaf};
+    const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size(),
+                          values_of(feature), feature, limited);
+    const ExactList list = list_of(leaf, feature);
+    const bool categorical = work_.table.is_categorical[feature];
+    Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
+    if (best.total > nodes_[leaf].units.floor) best.feature = feature;
+    return best;
+  }
+
+  std::vector<int> features_above(int node) const {
+    std::vector<int> tested;
+    for (int above = nodes_[node].parent; above >= 0; above = nodes_[above].parent) {
+      tested.push_back(nodes_[above].best.feature);
+    }
+    std::sort(tested.begin(), tested.end());
+    tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
+    return tested;
+  }
+
+  std::vector<std::uint8_t> allowed_at(int node) const {
+    const Interactions& interactions = constraints_.interactions;
+    NodePath path = {tree_id_, nodes_[node].key, static_cast<int>(nodes_[node].depth), {}};
+    if (interactions.any()) path.tested = features_above(node);
+    std::vector<std::uint8_t> flags(static_cast<std::size_t>(work_.table.n_features));
+    for (const int feature : allowed_features(params_, interactions, features_, path)) {
+      flags[feature] = 1;
+    }
+    return flags;
+  }
+
+  void limit_children(int parent, std::vector<int>& leaves) {
+    const ExactNode& node = nodes_[parent];
+    ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
+    const bool takes_all = node.threshold == std::numeric_limits<double>::max();
+    const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
+    const BoxSplit box_split = {node.best.feature, end, node.best.missing_left,
+                                node.best.categorical, node.best.categories};
+    monotone_.split(parent, box_split, node.left, node.left + 1, left.value, right.value);
+    left.value = monotone_.value(node.left);
+    right.value = monotone_.value(node.left + 1);
+    for (const int child : {node.left, node.left + 1}) {
+      for (const int other : monotone_.touching(child)) {
+        if (std::find(leaves.begin(), leaves.end(), other) != leaves.end()) continue;
+        leaves.push_back(other);
+        std::erase(open_, other);
+      }
+    }
+  }
+
+  void limit_score(int leaf) {
+    ExactNode& node = nodes_[leaf];
+    Units& units = node.units;
+    node.limits = monotone_.limits(leaf);
+    const auto G = static_cast<double>(units.total.g),
+               d = static_cast<double>(units.total.h) + units.penalties.lambda;
+    const double scale = units.weight_scale(), alpha = units.penalties.alpha;
+    const double w = limited_weight(G, d, alpha, node.limits.low * scale, node.limits.high * scale);
+    units.node_score = score_at(G, d, alpha, w);
+    set_floor(units, -score_at(std::fabs(G), d, alpha, std::fabs(w)));
+  }
+
+  void choose_values() {
+    std::vector<int> leaves;
+    std::vector<double> target, weights;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].left >= 0) continue;
+      leaves.push_back(static_cast<int>(i));
+      target.push_back(weight_of(params_, nodes_[i]));
+      weights.push_back(static_cast<double>(nodes_[i].H) + params_.reg_lambda);
+    }
+    const std::vector<double> value = isotonic(monotone_.links(leaves), target, weights);
+    for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
+  }
+
+  void apply_common_step() {
+    if (!params_.has_common_step()) return;
+    CommonStep common(params_.leaf, params_.learning_rate);
+    for (const ExactNode& node : nodes_) {
+      if (node.left >= 0) continue;
+      common.add(static_cast<double>(node.G), static_cast<double>(node.H),
+                 params_.learning_rate * weight_of(params_, node));
+    }
+    const double step = common.step() / params_.learning_rate;
+    for (ExactNode& node : nodes_) node.value += step;
+  }
+
+  void append(ExactTree& tree, const ExactNode& node) const {
+    const bool split = node.left >= 0, categorical = split && node.best.categorical;
+    const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
+    tree.feature.push_back(split ? node.best.feature : -1);
+    tree.left.push_back(node.left);
+    tree.right.push_back(split ? node.left + 1 : -1);
+    tree.missing_left.push_back(split && node.best.missing_left);
+    tree.category_set.push_back(categorical ? n_sets : -1);
+    if (categorical) {
+      const auto& words = node.best.categories;
+      tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
+    }
+    tree.value.push_back(params_.learning_rate * node.value);
+    tree.gain.push_back(split ? node.gain : 0.0);
+    tree.cover.push_back(static_cast<double>(node.H));
+    tree.count.push_back(static_cast<std::int64_t>(node.size()));
+    tree.threshold.push_back(split ? node.threshold : 0.0);
+  }
 
   Workspace& work_;
   const GrowthParams& params_;
@@ -242,422 +615,6 @@ class ExactGrowth {
   MonotoneLeaves monotone_;  // used with monotonic constraints
   std::int64_t n_leaves_ = 1;
 };
-
-void ExactGrowth::start(const double* g, const double* h, std::span<const std::uint32_t> bag) {
-  const std::size_t n = work_.table.n_rows;
-  bagged_ = !bag.empty();
-  ExactNode root;
-  root.end = bagged_ ? bag.size() : n;
-  if (bagged_) std::fill(work_.renumber.begin(), work_.renumber.end(), kOutside);
-  for (std::size_t i = 0; i < root.end; ++i) {
-    const std::uint32_t row = bagged_ ? bag[i] : static_cast<std::uint32_t>(i);
-    work_.row_of[i] = row;
-    work_.renumber[row] = static_cast<std::uint32_t>(i);
-    work_.gradients[i] = {g[row], h[row]};
-  }
-  measure(root);
-  nodes_.push_back(root);
-  if (is_monotone()) {
-    const double cap = params_.max_delta_step;
-    monotone_.plant(constraints_.directions, cap > 0.0 ? Limits{-cap, cap} : Limits{}, root.value);
-  }
-  if (may_split(root)) scan({}, {0});
-}
-
-// Computes the sums of a node and its gradients as integers.
-void ExactGrowth::measure(ExactNode& node) {
-  CompensatedSum G, H;
-  double size_g = 0.0, size_h = 0.0;
-  for (std::size_t i = node.begin; i < node.end; ++i) {
-    const Gradient& row = work_.gradients[i];
-    G.add(row.g);
-    H.add(row.h);
-    size_g += std::fabs(row.g);
-    size_h += std::fabs(row.h);
-  }
-  node.G = G.total();
-  node.H = H.total();
-  node.value = weight_of(params_, node);
-  set_units(node, size_g, size_h);
-}
-
-void ExactGrowth::set_units(ExactNode& node, double size_g, double size_h) {
-  node.has_units = std::isfinite(size_g + size_h);
-  if (!node.has_units) return;
-  Units& units = node.units;
-  units.g_scale = scale_for(size_g);
-  // λ is included, so that products of two denominators stay finite.
-  units.h_scale = scale_for(std::max(size_h, params_.reg_lambda));
-  units.penalties = {params_.reg_lambda * units.h_scale, params_.reg_alpha * units.g_scale,
-                     params_.max_delta_step * units.weight_scale()};
-  // Steps are so small here that one for each row of the node, not only of the child, is
-  // negligible.
-  const double min_steps = min_steps_of_child(params_.min_child_weight, 1.0 / units.h_scale);
-  units.min_h = std::max(min_steps - static_cast<double>(node.size()), min_steps > 0.0 ? 1.0 : 0.0);
-  units.cat_smooth = params_.cat_smooth * units.h_scale;
-  units.cat_l2 = params_.cat_l2 * units.h_scale;
-  units.min_category_h = params_.min_category_weight * units.h_scale;
-  for (std::size_t i = node.begin; i < node.end; ++i) {
-    const Gradient& row = work_.gradients[i];
-    work_.sums[i] = {static_cast<std::int64_t>(std::rint(row.g * units.g_scale)),
-                     static_cast<std::int64_t>(std::rint(row.h * units.h_scale))};
-    units.total += work_.sums[i];
-  }
-  units.node_score = score_by_weight(units.penalties, static_cast<double>(units.total.g),
-                                     static_cast<double>(units.total.h));
-  set_floor(units, units.node_score);
-}
-
-// Sets what candidates must exceed: the score of the node, whose terms have this magnitude, and γ.
-void ExactGrowth::set_floor(Units& units, double size) const {
-  const double gamma = params_.min_split_gain * (units.g_scale * units.g_scale / units.h_scale);
-  units.floor = units.node_score + size * kRelativeNoise + 2.0 * gamma;
-}
-
-bool ExactGrowth::may_split(const ExactNode& node) const {
-  return node.has_units && params_.may_split(static_cast<std::int64_t>(node.size()), node.depth);
-}
-
-bool ExactGrowth::step() {
-  const std::vector<int> parents = next_batch();
-  if (parents.empty()) return false;
-  for (const int parent : parents) {
-    nodes_[parent].left = static_cast<int>(nodes_.size());
-    nodes_.resize(nodes_.size() + 2);
-  }
-  n_leaves_ += static_cast<std::int64_t>(parents.size());
-  std::size_t n_rows = 0;
-  for (const int parent : parents) n_rows += nodes_[parent].size();
-  parallel_for(threads_for(n_rows, kValuesPerThread, threads_), parents.size(), [&](std::size_t i) {
-    check_interrupt();
-    divide_rows(parents[i]);
-  });
-  std::vector<int> leaves;
-  for (const int parent : parents) {
-    leaves.insert(leaves.end(), {nodes_[parent].left, nodes_[parent].left + 1});
-    if (is_monotone()) limit_children(parent, leaves);
-  }
-  std::erase_if(leaves, [&](int leaf) { return full() || !may_split(nodes_[leaf]); });
-  scan(parents, leaves);
-  return true;
-}
-
-// Leaf-wise: the leaf with the largest gain. Level-wise: all leaves of a level, as far as
-// max_leaves permits. One leaf at a time if splits change the limits of other leaves.
-std::vector<int> ExactGrowth::next_batch() {
-  if (full() || open_.empty()) return {};
-  if (is_monotone()) {
-    const auto next = std::max_element(open_.begin(), open_.end(),
-                                       [this](int a, int b) { return opens_later(a, b); });
-    const int leaf = *next;
-    open_.erase(next);
-    return {leaf};
-  }
-  if (params_.is_leafwise()) {
-    std::pop_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
-    const int best = open_.back();
-    open_.pop_back();
-    return {best};
-  }
-  std::vector<int> level = std::exchange(open_, {});
-  if (params_.max_leaves > 0) {
-    const auto room = static_cast<std::size_t>(params_.max_leaves - n_leaves_);
-    level.resize(std::min(level.size(), room));
-  }
-  return level;
-}
-
-bool ExactGrowth::opens_later(int a, int b) const {
-  if (!params_.is_leafwise()) {
-    const std::int64_t depth_a = nodes_[a].depth, depth_b = nodes_[b].depth;
-    return depth_a != depth_b ? depth_a > depth_b : a > b;
-  }
-  const double gain_a = weighted_gain(nodes_[a]), gain_b = weighted_gain(nodes_[b]);
-  return gain_a < gain_b || (gain_a == gain_b && a > b);
-}
-
-void ExactGrowth::open(int node) {
-  open_.push_back(node);
-  if (!params_.is_leafwise() || is_monotone()) return;
-  std::push_heap(open_.begin(), open_.end(), [this](int a, int b) { return opens_later(a, b); });
-}
-
-ExactList ExactGrowth::list_of(int node, int feature) const {
-  if (node == 0 && !bagged_) return work_.sorted(feature);
-  const MutableExactList list = work_.list(feature, nodes_[node].begin);
-  return {list.rows, list.ranks};
-}
-
-// Writes the new numbers of a node's rows, those of the left child first, otherwise in their old
-// order. Returns the number of rows that go left.
-std::size_t ExactGrowth::number_rows(int parent) {
-  const ExactNode& node = nodes_[parent];
-  const ExactList list = list_of(parent, node.best.feature);
-  std::size_t n_left = 0;
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    const bool left = goes_left(node.best, i, list.ranks[i]);
-    work_.renumber[list.rows[i]] = left;
-    n_left += left;
-  }
-  auto left = static_cast<std::uint32_t>(node.begin);
-  auto right = static_cast<std::uint32_t>(node.begin + n_left);
-  for (std::size_t i = node.begin; i < node.end; ++i) {
-    std::uint32_t& number = work_.renumber[i];
-    number = number ? left++ : right++;
-  }
-  return n_left;
-}
-
-// Sets the threshold of a numeric split and, if the node has no missing values, sends them to the
-// larger child.
-void ExactGrowth::fix_threshold(int parent) {
-  ExactNode& node = nodes_[parent];
-  if (node.best.categorical) return;
-  const ExactList list = list_of(parent, node.best.feature);
-  const std::size_t at = node.best.position;
-  const bool all_values = at + 1 == node.size() || list.ranks[at + 1] == kMissingRank;
-  node.threshold = all_values ? std::numeric_limits<double>::max()
-                              : values_of(node.best.feature).middle(list.rows + at);
-  const bool has_missing = list.ranks[node.size() - 1] == kMissingRank;
-  if (!has_missing) node.best.missing_left = 2 * (at + 1) >= node.size();
-}
-
-void ExactGrowth::divide_rows(int parent) {
-  fix_threshold(parent);
-  ExactNode& node = nodes_[parent];
-  const std::size_t n_left = number_rows(parent);
-  for (std::size_t i = node.begin; i < node.end; ++i) {
-    work_.gradients_copy[work_.renumber[i]] = work_.gradients[i];
-    work_.row_of_copy[work_.renumber[i]] = work_.row_of[i];
-  }
-  const auto copy_back = [&](auto& to, const auto& from) {
-    std::copy(from.begin() + node.begin, from.begin() + node.end, to.begin() + node.begin);
-  };
-  copy_back(work_.gradients, work_.gradients_copy);
-  copy_back(work_.row_of, work_.row_of_copy);
-  ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
-  left.begin = node.begin;
-  left.end = right.begin = node.begin + n_left;
-  right.end = node.end;
-  left.depth = right.depth = node.depth + 1;
-  left.parent = right.parent = parent;
-  measure(left);
-  measure(right);
-  node.gain = written_gain(params_, node, left, right);
-}
-
-// Divides one feature's list between the children of a split node.
-void ExactGrowth::divide_list(int parent, int feature, std::vector<std::uint32_t>& copy) {
-  const ExactNode& node = nodes_[parent];
-  const std::size_t n = node.size(), middle = nodes_[node.left].end;
-  ExactList from = list_of(parent, feature);
-  const MutableExactList to = work_.list(feature, node.begin);
-  if (from.rows == to.rows) {
-    std::copy_n(from.rows, n, copy.data());
-    std::copy_n(from.ranks, n, copy.data() + n);
-    from = {copy.data(), copy.data() + n};
-  }
-  divide(from, n, work_.renumber.data(), static_cast<std::uint32_t>(middle), middle - node.begin,
-         to);
-}
-
-// Updates the lists after splits, finds the best split of each new leaf and opens those with a
-// positive gain.
-void ExactGrowth::scan(const std::vector<int>& parents, const std::vector<int>& leaves) {
-  if (leaves.empty()) return;
-  std::vector<std::vector<std::uint8_t>> allowed;
-  std::size_t n_rows = 0;
-  for (const int leaf : leaves) {
-    allowed.push_back(allowed_features(leaf));
-    if (is_monotone()) limit_score(leaf);
-    n_rows += nodes_[leaf].size();
-  }
-  std::vector<Candidate> candidates(leaves.size() * features_.size());
-  const int threads = threads_for(n_rows * features_.size(), kValuesPerThread, threads_);
-  parallel_for(threads, features_.size(), [&](std::size_t index) {
-    check_interrupt();
-    const int feature = features_[index];
-    bring_up_to_date(parents, feature);
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (!allowed[i][feature]) continue;
-      Candidate& candidate = candidates[i * features_.size() + index];
-      candidate = best_candidate(leaves[i], feature);
-    }
-  });
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    ExactNode& leaf = nodes_[leaves[i]];
-    leaf.best = {};
-    for (std::size_t index = 0; index < features_.size(); ++index) {
-      const Candidate& candidate = candidates[i * features_.size() + index];
-      if (!candidate.found()) continue;
-      const bool is_first = !leaf.best.found();
-      if (is_first || weighted_gain(leaf, candidate) > weighted_gain(leaf, leaf.best))
-        leaf.best = candidate;
-    }
-    if (!leaf.best.found()) continue;
-    leaf.gain = gain_of(leaf, leaf.best);
-    if (leaf.gain > 0.0) open(leaves[i]);
-  }
-}
-
-double ExactGrowth::gain_of(const ExactNode& leaf, const Candidate& candidate) const {
-  const Units& units = leaf.units;
-  return split_gain(candidate.total, units.node_score, params_.min_split_gain, units.score_scale());
-}
-
-// The criterion by which the candidates of a leaf are compared. If all weights are 1 it is the
-// total, because two candidates may round to the same gain.
-double ExactGrowth::weighted_gain(const ExactNode& leaf, const Candidate& candidate) const {
-  if (constraints_.feature_weights.empty()) return candidate.total;
-  return constraints_.weight(candidate.feature) * gain_of(leaf, candidate);
-}
-
-void ExactGrowth::bring_up_to_date(const std::vector<int>& parents, int feature) {
-  if (parents.empty()) {  // the root: its list is the table's, restricted to the bag
-    if (!bagged_) return;
-    const std::uint32_t* renumber = work_.renumber.data();
-    return filter(work_.sorted(feature), work_.table.n_rows, renumber, work_.list(feature, 0));
-  }
-  std::vector<std::uint32_t> copy = work_.take_copy();
-  for (const int parent : parents) {
-    const int left = nodes_[parent].left;
-    if (may_split(nodes_[left]) || may_split(nodes_[left + 1])) divide_list(parent, feature, copy);
-  }
-  work_.give_back(std::move(copy));
-}
-
-Candidate ExactGrowth::best_candidate(int leaf, int feature) const {
-  const LimitedLeaf limited = {is_monotone() ? &monotone_ : nullptr, leaf};
-  const Scanner scanner(params_, nodes_[leaf].units, work_.sums.data(), nodes_[leaf].size(),
-                        values_of(feature), feature, limited);
-  const ExactList list = list_of(leaf, feature);
-  const bool categorical = work_.table.is_categorical[feature];
-  Candidate best = categorical ? scanner.categorical(list) : scanner.numeric(list);
-  if (best.total > nodes_[leaf].units.floor) best.feature = feature;
-  return best;
-}
-
-// The features tested on the way to a node, in increasing order.
-std::vector<int> ExactGrowth::features_above(int node) const {
-  std::vector<int> tested;
-  for (int above = nodes_[node].parent; above >= 0; above = nodes_[above].parent) {
-    tested.push_back(nodes_[above].best.feature);
-  }
-  std::sort(tested.begin(), tested.end());
-  tested.erase(std::unique(tested.begin(), tested.end()), tested.end());
-  return tested;
-}
-
-// Flags by feature: the feature sample of the level, restricted to what interactions allow, and
-// sampled again for the node. The same samples as in the histogram engines.
-std::vector<std::uint8_t> ExactGrowth::allowed_features(int node) const {
-  const std::uint64_t tree = mix_u64(tree_id_);
-  const auto depth = static_cast<std::uint64_t>(nodes_[node].depth);
-  std::vector<std::int32_t> sampled = sample_features(
-      features_, params_.colsample_bylevel, params_.seed, Purpose::level_features, tree + depth);
-  const Interactions& interactions = constraints_.interactions;
-  if (interactions.any()) sampled = interactions.allowed(sampled, features_above(node));
-  sampled = sample_features(std::move(sampled), params_.colsample_bynode, params_.seed,
-                            Purpose::node_features, tree + static_cast<std::uint64_t>(node));
-  std::vector<std::uint8_t> allowed(static_cast<std::size_t>(work_.table.n_features));
-  for (const std::int32_t feature : sampled) allowed[feature] = 1;
-  return allowed;
-}
-
-// Sets values of the children that are monotone with those of all other leaves. Leaves whose limits
-// change are removed from the open ones and appended to `leaves`.
-void ExactGrowth::limit_children(int parent, std::vector<int>& leaves) {
-  const ExactNode& node = nodes_[parent];
-  ExactNode &left = nodes_[node.left], &right = nodes_[node.left + 1];
-  const bool takes_all = node.threshold == std::numeric_limits<double>::max();
-  const double end = takes_all ? std::numeric_limits<double>::infinity() : node.threshold;
-  const BoxSplit box_split = {node.best.feature, end, node.best.missing_left, node.best.categorical,
-                              node.best.categories};
-  monotone_.split(parent, box_split, node.left, node.left + 1, left.value, right.value);
-  left.value = monotone_.value(node.left);
-  right.value = monotone_.value(node.left + 1);
-  for (const int child : {node.left, node.left + 1}) {
-    for (const int other : monotone_.touching(child)) {
-      if (std::find(leaves.begin(), leaves.end(), other) != leaves.end()) continue;
-      leaves.push_back(other);
-      std::erase(open_, other);
-    }
-  }
-}
-
-// Computes a leaf's score within its current limits.
-void ExactGrowth::limit_score(int leaf) {
-  ExactNode& node = nodes_[leaf];
-  Units& units = node.units;
-  node.limits = monotone_.limits(leaf);
-  const auto G = static_cast<double>(units.total.g),
-             d = static_cast<double>(units.total.h) + units.penalties.lambda;
-  const double scale = units.weight_scale(), alpha = units.penalties.alpha;
-  const double w = limited_weight(G, d, alpha, node.limits.low * scale, node.limits.high * scale);
-  units.node_score = score_at(G, d, alpha, w);
-  set_floor(units, -score_at(std::fabs(G), d, alpha, std::fabs(w)));
-}
-
-// After growth, the values of all leaves are jointly optimal among monotone ones.
-void ExactGrowth::choose_values() {
-  std::vector<int> leaves;
-  std::vector<double> target, weights;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].left >= 0) continue;
-    leaves.push_back(static_cast<int>(i));
-    target.push_back(weight_of(params_, nodes_[i]));
-    weights.push_back(static_cast<double>(nodes_[i].H) + params_.reg_lambda);
-  }
-  const std::vector<double> value = isotonic(monotone_.links(leaves), target, weights);
-  for (std::size_t i = 0; i < leaves.size(); ++i) nodes_[leaves[i]].value = value[i];
-}
-
-// Moves all leaves by the common step that remains after their individual steps.
-void ExactGrowth::apply_common_step() {
-  if (!params_.has_common_step()) return;
-  CommonStep common(params_.leaf, params_.learning_rate);
-  for (const ExactNode& node : nodes_) {
-    if (node.left >= 0) continue;
-    common.add(static_cast<double>(node.G), static_cast<double>(node.H),
-               params_.learning_rate * weight_of(params_, node));
-  }
-  const double step = common.step() / params_.learning_rate;
-  for (ExactNode& node : nodes_) node.value += step;
-}
-
-ExactTree ExactGrowth::finish() {
-  if (is_monotone()) choose_values();
-  apply_common_step();
-  ExactTree tree;
-  for (const ExactNode& node : nodes_) append(tree, node);
-  tree.leaf_of_row.assign(work_.table.n_rows, -1);
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    if (nodes_[index].left >= 0) continue;
-    for (std::size_t i = nodes_[index].begin; i < nodes_[index].end; ++i) {
-      tree.leaf_of_row[work_.row_of[i]] = static_cast<std::int32_t>(index);
-    }
-  }
-  return tree;
-}
-
-void ExactGrowth::append(ExactTree& tree, const ExactNode& node) const {
-  const bool split = node.left >= 0, categorical = split && node.best.categorical;
-  const auto n_sets = static_cast<std::int32_t>(tree.category_bits.size() / 8);
-  tree.feature.push_back(split ? node.best.feature : -1);
-  tree.left.push_back(node.left);
-  tree.right.push_back(split ? node.left + 1 : -1);
-  tree.missing_left.push_back(split && node.best.missing_left);
-  tree.category_set.push_back(categorical ? n_sets : -1);
-  if (categorical) {
-    const auto& words = node.best.categories;
-    tree.category_bits.insert(tree.category_bits.end(), std::begin(words), std::end(words));
-  }
-  tree.value.push_back(params_.learning_rate * node.value);
-  tree.gain.push_back(split ? node.gain : 0.0);
-  tree.cover.push_back(static_cast<double>(node.H));
-  tree.count.push_back(static_cast<std::int64_t>(node.size()));
-  tree.threshold.push_back(split ? node.threshold : 0.0);
-}
 
 }  // namespace
 

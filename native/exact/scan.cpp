@@ -94,7 +94,7 @@ struct LimitedTotal {
   }
 };
 
-Sides<double> sides(const Units& units, const ExactSum& left) {
+Sides<double> sides(const Units& units, const StepSum& left) {
   return {static_cast<double>(left.g), static_cast<double>(left.h),
           static_cast<double>(units.total.g - left.g), static_cast<double>(units.total.h - left.h)};
 }
@@ -107,7 +107,7 @@ struct BestTotals {
 
 // Candidates at positions first … last, with `start` on the left besides the list's own rows.
 struct Direction {
-  ExactSum start;
+  StepSum start;
   std::int64_t first, last;
   BestTotals best;
 };
@@ -147,10 +147,10 @@ void prefer(Candidate& best, const BestTotals& lanes, bool missing_left) {
 
 }  // namespace
 
-void Scanner::collect(const ExactList& list, std::int64_t begin, std::int64_t end,
-                      ExactSum& running, Chunk& chunk) const {
+void Scanner::collect(const ExactList& list, std::int64_t begin, std::int64_t end, StepSum& running,
+                      Chunk& chunk) const {
   std::size_t count = 0;
-  ExactSum sum = running;
+  StepSum sum = running;
   for (std::int64_t i = begin; i < end; ++i) {
     sum += sums_[list.rows[i]];
     chunk.g[count] = sum.g;
@@ -207,7 +207,7 @@ Candidate Scanner::numeric(const ExactList& list) const {
     }
   };
   const std::int64_t end = std::min(present, n_ - 1);
-  ExactSum running;
+  StepSum running;
   Chunk chunk;
   for (std::int64_t begin = 0; begin < end; begin += kChunk) {
     collect(list, begin, std::min<std::int64_t>(begin + kChunk, end), running, chunk);

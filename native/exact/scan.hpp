@@ -14,11 +14,11 @@
 
 namespace hedgerow::exact {
 
-// A sum of gradients and hessians.
-struct ExactSum {
+// A sum of gradients and hessians, in steps of their units.
+struct StepSum {
   std::int64_t g = 0, h = 0;
 
-  ExactSum& operator+=(const ExactSum& other) {
+  StepSum& operator+=(const StepSum& other) {
     g += other.g;
     h += other.h;
     return *this;
@@ -62,7 +62,7 @@ struct Candidate {
 // overflows. Penalties are converted to these units instead of every sum to reals.
 struct Units {
   double g_scale = 1.0, h_scale = 1.0;
-  ExactSum total;
+  StepSum total;
   Penalties penalties;
   double min_h = 0.0, cat_smooth = 0.0, cat_l2 = 0.0, min_category_h = 0.0;
   double node_score = 0.0;
@@ -90,7 +90,7 @@ struct Chunk;
 // Scans the lists of one node; sums[row] are the integers of its rows.
 class Scanner {
  public:
-  Scanner(const GrowthParams& params, const Units& units, const ExactSum* sums, std::size_t n_rows,
+  Scanner(const GrowthParams& params, const Units& units, const StepSum* sums, std::size_t n_rows,
           const Values& values, int feature, const LimitedLeaf& limited)
       : params_(params),
         units_(units),
@@ -108,16 +108,16 @@ class Scanner {
   struct Category {
     std::uint32_t bin = 0;
     std::int64_t count = 0;
-    ExactSum sum;
+    StepSum sum;
     double key = 0.0;
   };
 
-  ExactSum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
-    ExactSum sum;
+  StepSum sum_of(const std::uint32_t* first, const std::uint32_t* last) const {
+    StepSum sum;
     for (; first != last; ++first) sum += sums_[*first];
     return sum;
   }
-  void collect(const ExactList& list, std::int64_t begin, std::int64_t end, ExactSum& running,
+  void collect(const ExactList& list, std::int64_t begin, std::int64_t end, StepSum& running,
                Chunk& chunk) const;
   std::vector<Category> categories(const ExactList& list) const;
   void limit_splits(const ExactList& list, const std::int64_t* positions, std::size_t count,
@@ -129,7 +129,7 @@ class Scanner {
 
   const GrowthParams& params_;
   const Units& units_;
-  const ExactSum* sums_;
+  const StepSum* sums_;
   std::int64_t n_;
   std::int64_t min_rows_;
   Values values_;

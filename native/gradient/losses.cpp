@@ -39,7 +39,7 @@ void apply_weights(const Rows& rows, Strip strip, double* __restrict g, double* 
 // A loss of one score: the block's part of each output. The summary adds up strips in their order.
 template <class Formula>
 void differentiate_output(Formula formula, const Rows& rows, int output, Strip block,
-                          const RawGradients& raw, GradientSummary* summary) {
+                          const RawGradients& raw, GradientTotals* summary) {
   double g[kStrip], h[kStrip];
   const std::size_t first = static_cast<std::size_t>(output) * rows.n;
   for (std::size_t begin = block.begin; begin < block.begin + block.count; begin += kStrip) {
@@ -61,7 +61,7 @@ void differentiate_output(Formula formula, const Rows& rows, int output, Strip b
 
 template <class Formula>
 void differentiate_block(const LossKind& kind, const Rows& rows, Strip block,
-                         const RawGradients& raw, GradientSummary* summary) {
+                         const RawGradients& raw, GradientTotals* summary) {
   for (int k = 0; k < rows.K; ++k) {
     differentiate_output(Formula(kind.parameter(k)), rows, k, block, raw, summary + k);
   }
@@ -94,7 +94,7 @@ void softmax(const Rows& rows, Strip strip, double* __restrict p) {
 // A loss of the softmax.
 template <class Formula>
 void differentiate_softmax_block(const LossKind&, const Rows& rows, Strip block,
-                                 const RawGradients& raw, GradientSummary* summary) {
+                                 const RawGradients& raw, GradientTotals* summary) {
   std::vector<double> p(static_cast<std::size_t>(rows.K) * kStrip);
   double g[kStrip], h[kStrip];
   for (std::size_t begin = block.begin; begin < block.begin + block.count; begin += kStrip) {
@@ -155,16 +155,16 @@ const LossEntry& loss_named(std::string_view name) {
 }
 
 void differentiate(const LossKind& kind, const Rows& rows, const RawGradients& raw,
-                   GradientSummary* summary, int threads) {
+                   GradientTotals* totals, int threads) {
   const std::size_t blocks = (rows.n + kRowBlock - 1) / kRowBlock;
-  std::vector<GradientSummary> parts(blocks * rows.K);
+  std::vector<GradientTotals> parts(blocks * rows.K);
   for_each_block(rows, threads, [&](std::size_t i, Strip block) {
     kind.loss.differentiate(kind, rows, block, raw,
                             parts.data() + i * static_cast<std::size_t>(rows.K));
   });
   for (int k = 0; k < rows.K; ++k) {
-    summary[k] = {};
-    for (std::size_t i = 0; i < blocks; ++i) summary[k].add(parts[i * rows.K + k]);
+    totals[k] = {};
+    for (std::size_t i = 0; i < blocks; ++i) totals[k].add(parts[i * rows.K + k]);
   }
 }
 

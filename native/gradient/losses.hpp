@@ -38,7 +38,7 @@ struct LossKind;
 struct LossEntry {
   std::string_view name;
   void (*differentiate)(const LossKind& kind, const Rows& rows, Strip block,
-                        const RawGradients& raw, GradientSummary* summary);
+                        const RawGradients& raw, GradientTotals* summary);
 };
 
 // All losses, and the loss of a name; throws std::invalid_argument if there is none.
@@ -58,8 +58,8 @@ struct LossKind {
 void update_scores(const Rows& rows, int threads);
 
 // Adds the leaf values to the scores, writes raw gradients of every output (K × n entries of the
-// kind that `raw` holds) and one summary of them for each output.
+// kind that `raw` holds) and their totals for each output.
 void differentiate(const LossKind& kind, const Rows& rows, const RawGradients& raw,
-                   GradientSummary* summary, int threads);
+                   GradientTotals* totals, int threads);
 
 }  // namespace hedgerow

@@ -1,6 +1,7 @@
 #include "gradient/quantise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -52,36 +53,58 @@ Double8 magnitude(Double8 x) {
 
 }  // namespace
 
-GradientSummary summarise(const double* g, const double* h, std::size_t n) {
-  Double8 max_g = {}, sum_g = {}, max_h = {}, sum_h = {};
+namespace {
+
+// Eight numbers from the array, with zeros past its end.
+Double8 load_up_to_8(const double* from, std::size_t count) {
+  Double8 lanes = {};
+  for (std::size_t lane = 0; lane < count; ++lane) lanes[lane] = from[lane];
+  return lanes;
+}
+
+// Adds up the magnitudes of numbers, of which the largest is given, level by level.
+LevelSum sum_magnitudes(const double* numbers, std::size_t n, double largest) {
+  const LevelSum::Splitter splitter(largest);
+  std::array<Double8, LevelSum::kKept> sum = {};
+  const auto add = [&](Double8 number) {
+    Double8 rest = magnitude(number) * splitter.scale;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const Double8 steps = (rest + splitter.rounder[i]) - splitter.rounder[i];
+      sum[i] += steps;
+      rest -= steps;
+    }
+  };
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) add(load8(numbers + i));
+  if (whole < n) add(load_up_to_8(numbers + whole, n - whole));
+  // Steps are integers, so that the sums are exact in any order.
+  std::array<double, LevelSum::kKept> sums = {};
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[i] += sum[i][lane];
+  }
+  return {splitter, sums};
+}
+
+}  // namespace
+
+GradientTotals summarise(const double* g, const double* h, std::size_t n) {
+  Double8 max_g = {}, max_h = {};
   Double8 min_h = Double8{} + std::numeric_limits<double>::infinity();
-  const auto add = [&](Double8 gradient, Double8 hessian) {
-    const Double8 size = magnitude(gradient);
+  const std::size_t whole = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    const Double8 size = magnitude(load8(g + i)), hessian = load8(h + i);
     max_g = size > max_g ? size : max_g;
     max_h = hessian > max_h ? hessian : max_h;
     min_h = hessian < min_h ? hessian : min_h;
-    sum_g += size;
-    sum_h += hessian;
-  };
-  const std::size_t whole = n / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) add(load8(g + i), load8(h + i));
-  if (whole < n) {
-    // Lanes past the end hold zeros, which would be the smallest hessian.
-    Double8 last_g = {}, last_h = {};
-    const Double8 smallest = min_h;
-    for (std::size_t lane = 0; whole + lane < n; ++lane) {
-      last_g[lane] = g[whole + lane];
-      last_h[lane] = h[whole + lane];
-    }
-    add(last_g, last_h);
-    min_h = smallest;
-    for (std::size_t i = whole; i < n; ++i) min_h[0] = std::min(min_h[0], h[i]);
   }
-  GradientSummary summary;
+  GradientTotals totals;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    summary.add({max_g[lane], sum_g[lane], max_h[lane], sum_h[lane], min_h[lane]});
+    totals.add({max_g[lane], max_h[lane], min_h[lane]});
   }
-  return summary;
+  for (std::size_t i = whole; i < n; ++i) totals.add({std::fabs(g[i]), h[i], h[i]});
+  totals.sum_g = sum_magnitudes(g, n, totals.max_g);
+  totals.sum_h = sum_magnitudes(h, n, totals.max_h);
+  return totals;
 }
 
 void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,
@@ -94,19 +117,19 @@ void store(const double* g, const double* h, std::size_t n, const RawGradients& 
   }
 }
 
-GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
-                               const RawGradients& raw, int threads) {
+GradientTotals take_gradients(const double* g, const double* h, std::size_t n,
+                              const RawGradients& raw, int threads) {
   const std::size_t blocks = (n + kRowBlock - 1) / kRowBlock;
-  std::vector<GradientSummary> summaries(blocks);
+  std::vector<GradientTotals> parts(blocks);
   parallel_for(threads_for(n, 2 * kRowBlock, threads), blocks, [&](std::size_t block) {
     const std::size_t begin = block * kRowBlock, count = std::min(kRowBlock, n - begin);
     double convex[kRowBlock];
     for (std::size_t i = 0; i < count; ++i) convex[i] = std::max(h[begin + i], 0.0);
     store(g + begin, convex, count, raw, begin);
-    summaries[block] = summarise(g + begin, convex, count);
+    parts[block] = summarise(g + begin, convex, count);
   });
-  GradientSummary total;
-  for (const GradientSummary& summary : summaries) total.add(summary);
+  GradientTotals total;
+  for (const GradientTotals& part : parts) total.add(part);
   return total;
 }
 

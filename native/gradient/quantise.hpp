@@ -5,12 +5,9 @@
 #include <cstdint>
 
 #include "shared/fixed_point.hpp"
+#include "shared/sums.hpp"
 
 namespace hedgerow {
-
-// Rows of a block: floating-point sums are taken over blocks and added up block by block, so that
-// they do not depend on the number of threads.
-inline constexpr std::size_t kRowBlock = 1024;
 
 // Gradients and hessians before quantisation, in the memory that the integers reuse: two arrays of
 // floats, or one of pairs of doubles. What is not in use is null.
@@ -26,12 +23,12 @@ struct RawGradients {
 };
 
 // The summary of up to kRowBlock gradients and hessians.
-GradientSummary summarise(const double* g, const double* h, std::size_t n);
+GradientTotals summarise(const double* g, const double* h, std::size_t n);
 
 // Copies the gradients and hessians of a user-defined loss. Negative hessians become
 // zero.
-GradientSummary take_gradients(const double* g, const double* h, std::size_t n,
-                               const RawGradients& raw, int threads);
+GradientTotals take_gradients(const double* g, const double* h, std::size_t n,
+                              const RawGradients& raw, int threads);
 
 // Writes a run of gradients from row `begin` on into whichever buffer is in use.
 void store(const double* g, const double* h, std::size_t n, const RawGradients& raw,

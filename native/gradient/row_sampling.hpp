@@ -4,12 +4,17 @@
 // that is sampled with probability p gets the factor 1/p, so that the sums of a node are unbiased.
 // A new method is an enumerator, a name in kSamplingMethods and a case of choose_probability
 // (row_sampling.cpp).
+//
+// Whether a row is sampled depends on its number in the whole table, of which a worker may have
+// rows [first, first + n) only, and on sums of integers over all rows.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/reduction.hpp"
 #include "gradient/quantise.hpp"
 #include "shared/named.hpp"
 
@@ -28,6 +33,9 @@ struct GradientSampling {
   double fraction = 1.0;  // of the rows, on average
   double reg_lambda = 1.0;
   std::uint64_t seed = 0;
+  std::uint64_t first_row = 0;                      // the number of the first row
+  std::uint64_t n_total = 0;                        // rows of all workers
+  std::shared_ptr<const Reduction> reduction = {};  // null for a worker that has all rows
 };
 
 // The rows of a round, in increasing order, and their factors 1/p.
@@ -37,15 +45,16 @@ struct SampledRows {
 };
 
 // Samples rows by the gradients of all outputs, multiplies their gradients by their factors and
-// sets those of the others to 0. `summary` becomes that of the new gradients.
+// sets those of the others to 0. `summary`, that of the gradients, becomes that of the new ones.
 SampledRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
                                const std::vector<RawGradients>& outputs, std::size_t n,
-                               GradientSummary* summary, int threads);
+                               GradientTotals* summary, int threads);
 
 // Uniform sampling: row i with probability fraction[kind[i]] by the hash of unit[i], so that rows
 // of one unit are sampled together. Without kinds all rows have fraction[0]; without units each row
-// is its own unit.
-std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round, std::size_t n,
+// is its own unit, by its number first_row + i.
+std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round,
+                                       std::uint64_t first_row, std::size_t n,
                                        std::span<const double> fraction, const std::int32_t* kind,
                                        const std::int32_t* unit);
 

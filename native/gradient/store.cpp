@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace hedgerow {
 
-GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector)
+GradientStore::GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector,
+                             std::size_t n_total, std::shared_ptr<Communicator> communicator)
     : n_(n_rows),
+      n_total_(n_total ? n_total : n_rows),
       threads_(threads),
       vector_(vector),
-      packed_(n_rows >= (vector ? kOneWordFromRows : kPackedFromRows)),
+      packed_(n_total_ >= (vector ? kOneWordFromRows : kPackedFromRows)),
+      communicator_(std::move(communicator)),
+      totals_(static_cast<std::size_t>(n_outputs)),
       summary_(static_cast<std::size_t>(n_outputs)),
       outputs_(static_cast<std::size_t>(n_outputs)) {}
 
@@ -35,20 +40,36 @@ RawGradients GradientStore::raw(int k) {
   return {nullptr, nullptr, wide_.get() + start};
 }
 
+// The one step in which workers learn of the rows of others.
+void GradientStore::summarise_all() {
+  if (communicator_) {
+    Bytes own;
+    append(own, totals_.data(), totals_.size());
+    totals_.assign(totals_.size(), {});
+    for (const Bytes& part : communicator_->gather(own)) {
+      BytesReader reader(part);
+      for (GradientTotals& totals : totals_) totals.add(reader.read<GradientTotals>());
+      reader.finish();
+    }
+  }
+  std::transform(totals_.begin(), totals_.end(), summary_.begin(),
+                 [](const GradientTotals& totals) { return totals.summary(); });
+}
+
 bool GradientStore::all_fit_packed() const {
   return std::all_of(summary_.begin(), summary_.end(), [&](const GradientSummary& summary) {
-    return vector_ ? fits_one_word(summary, n_) : fits_packed(summary, n_);
+    return vector_ ? fits_one_word(summary, n_total_) : fits_packed(summary, n_total_);
   });
 }
 
 void GradientStore::quantise_all() {
   if (vector_) {
-    all_ = vector_rows_.quantise(raw(0), summary_, n_, !packed_, threads_);
+    all_ = vector_rows_.quantise(raw(0), summary_, {n_, n_total_}, !packed_, threads_);
     return;
   }
   for (int k = 0; k < n_outputs(); ++k) {
     const auto i = static_cast<std::size_t>(k);
-    outputs_[i] = quantise(raw(k), choose_units(summary_[i], n_, packed_), n_, threads_);
+    outputs_[i] = quantise(raw(k), choose_units(summary_[i], n_total_, packed_), n_, threads_);
   }
 }
 
@@ -57,6 +78,7 @@ void GradientStore::quantise_all() {
 template <class Differentiate>
 SampledRows GradientStore::run(Differentiate differentiate, const std::optional<Draw>& draw) {
   differentiate();
+  summarise_all();
   for (const GradientSummary& summary : summary_) {
     if (!std::isfinite(summary.sum_g) || !std::isfinite(summary.sum_h)) {
       throw std::overflow_error("the gradients are too large to add up");
@@ -65,15 +87,15 @@ SampledRows GradientStore::run(Differentiate differentiate, const std::optional<
   const bool suits_packed = all_fit_packed();
   if (packed_ != suits_packed) {
     packed_ = suits_packed;
-    differentiate();
+    differentiate();  // the summary stays as it is
   }
   SampledRows sample;
   if (draw) {
     std::vector<RawGradients> outputs;
     outputs.reserve(summary_.size());
     for (int k = 0; k < n_outputs(); ++k) outputs.push_back(raw(k));
-    sample =
-        sample_by_gradient(draw->sampling, draw->round, outputs, n_, summary_.data(), threads_);
+    sample = sample_by_gradient(draw->sampling, draw->round, outputs, n_, totals_.data(), threads_);
+    summarise_all();
   }
   quantise_all();
   return sample;
@@ -82,7 +104,7 @@ SampledRows GradientStore::run(Differentiate differentiate, const std::optional<
 SampledRows GradientStore::differentiate(const LossKind& loss, Rows rows,
                                          const std::optional<Draw>& draw) {
   const auto once = [&] {
-    hedgerow::differentiate(loss, rows, raw(0), summary_.data(), threads_);
+    hedgerow::differentiate(loss, rows, raw(0), totals_.data(), threads_);
     rows.leaf = nullptr;  // the scores are up to date now
   };
   return run(once, draw);
@@ -92,7 +114,7 @@ SampledRows GradientStore::take(const double* g, const double* h, const std::opt
   const auto once = [&] {
     for (int k = 0; k < n_outputs(); ++k) {
       const std::size_t start = static_cast<std::size_t>(k) * n_;
-      summary_[static_cast<std::size_t>(k)] =
+      totals_[static_cast<std::size_t>(k)] =
           take_gradients(g + start, h + start, n_, raw(k), threads_);
     }
   };

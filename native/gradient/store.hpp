@@ -2,11 +2,14 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/communicator.hpp"
 #include "gradient/losses.hpp"
 #include "gradient/quantise.hpp"
 #include "gradient/row_sampling.hpp"
@@ -24,7 +27,12 @@ struct Draw {
 class GradientStore {
  public:
   // If `vector`, the outputs of a row are stored side by side, for trees of all outputs.
-  GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false);
+  //
+  // Of a table whose rows are divided among workers, a store has those of one: the units are those
+  // of all rows, so that the sums of the workers can be added. Computing gradients is then
+  // collective.
+  GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false,
+                std::size_t n_total = 0, std::shared_ptr<Communicator> communicator = nullptr);
 
   // Updates the scores and computes the gradients of a built-in loss; with a draw, returns the rows
   // of the sample.
@@ -42,18 +50,21 @@ class GradientStore {
 
  private:
   RawGradients raw(int k);
+  void summarise_all();
   bool all_fit_packed() const;
   void quantise_all();
   template <class Differentiate>
   SampledRows run(Differentiate differentiate, const std::optional<Draw>& draw);
 
-  std::size_t n_;
+  std::size_t n_, n_total_;
   int threads_;
   bool vector_;
   bool packed_;  // the format in use; that of the last round is tried first
   Buffer<float> narrow_g_, narrow_h_;
   Buffer<WidePair> wide_;
-  std::vector<GradientSummary> summary_;
+  std::shared_ptr<Communicator> communicator_;
+  std::vector<GradientTotals> totals_;
+  std::vector<GradientSummary> summary_;  // of all rows
   std::vector<Gradients> outputs_;
   VectorRows vector_rows_;
   VectorGradients all_;

@@ -21,7 +21,10 @@ constexpr double kStepsPerRatio = 4.0;
 constexpr double kLargestRatio = 1024.0;
 
 // The maximum of sums over all rows, in steps: rounding adds up to one step per row, and some parts
-// in 2^24 of the total.
+// in 2^24 of the total. Counts have 32 bits of their own, which kMostRows fit into. In half a word
+// no room is left from 2^30 rows on, and fits_one_word is false long before; wide words always have
+// enough.
+static_assert(kMostRows < (std::size_t{1} << 32));
 double room(std::size_t n, bool wide) {
   return (wide ? 0x1p62 : kHalfWord) * (1.0 - 0x1p-20) - 2.0 * static_cast<double>(n);
 }
@@ -155,11 +158,13 @@ void quantise_rows(const RawGradients& raw, const VectorGradients& to, std::uint
 
 bool fits_one_word(const GradientSummary& summary, std::size_t n) {
   const auto rows = static_cast<double>(n);
-  const double largest_to_mean = std::min(kHalfWord / rows / kStepsPerRatio, kLargestRatio);
+  const double largest_to_mean = std::min(room(n, false) / rows / kStepsPerRatio, kLargestRatio);
   return n >= kOneWordFromRows && is_moderate(summary.max_g) && is_moderate(summary.max_h) &&
          summary.max_g * rows <= largest_to_mean * summary.sum_g &&
          summary.max_h * rows <= largest_to_mean * summary.sum_h;
 }
+
+double vector_unit(double sum, std::size_t n, bool wide) { return unit_for(sum, room(n, wide)); }
 
 void VectorRows::choose_units(std::span<const GradientSummary> summary, std::size_t n, bool wide) {
   const auto lanes =
@@ -168,20 +173,20 @@ void VectorRows::choose_units(std::span<const GradientSummary> summary, std::siz
   h_unit_.assign(lanes, 1.0);
   double sum_h = 0.0;
   for (std::size_t k = 0; k < summary.size(); ++k) {
-    g_unit_[k + 1] = unit_for(summary[k].sum_g, room(n, wide));
-    h_unit_[k + 1] = unit_for(summary[k].sum_h, room(n, wide));
+    g_unit_[k + 1] = vector_unit(summary[k].sum_g, n, wide);
+    h_unit_[k + 1] = vector_unit(summary[k].sum_h, n, wide);
     sum_h += summary[k].sum_h / static_cast<double>(summary.size());
   }
-  g_unit_[0] = unit_for(sum_h, room(n, wide));
+  g_unit_[0] = vector_unit(sum_h, n, wide);
 }
 
 VectorGradients VectorRows::quantise(const RawGradients& raw,
-                                     std::span<const GradientSummary> summary, std::size_t n,
+                                     std::span<const GradientSummary> summary, RowCounts n,
                                      bool wide, int threads) {
-  choose_units(summary, n, wide);
+  choose_units(summary, n.total, wide);
   VectorGradients to{
-      {static_cast<int>(summary.size())}, wide, n, nullptr, g_unit_.data(), h_unit_.data()};
-  if (const std::size_t needed = n * to.words_per_row(); needed > capacity_) {
+      {static_cast<int>(summary.size())}, wide, n.here, nullptr, g_unit_.data(), h_unit_.data()};
+  if (const std::size_t needed = n.here * to.words_per_row(); needed > capacity_) {
     words_ = Buffer<std::uint64_t>(needed);
     capacity_ = needed;
   }

@@ -81,13 +81,20 @@ struct VectorGradients {
 
 // Whether the gradients of n rows are precise enough with g and h in one word.
 bool fits_one_word(const GradientSummary& summary, std::size_t n);
+// The unit of the gradients, hessians or weights of n rows whose magnitudes add up to `sum`.
+double vector_unit(double sum, std::size_t n, bool wide);
+
+// How many rows there are here, and how many in all, whose number decides the units.
+struct RowCounts {
+  std::size_t here, total;
+};
 
 // Memory for the rows of all outputs.
 class VectorRows {
  public:
   // Quantises the raw gradients of all outputs, which follow the first's. If `wide`, they are too.
   VectorGradients quantise(const RawGradients& raw, std::span<const GradientSummary> summary,
-                           std::size_t n, bool wide, int threads);
+                           RowCounts n, bool wide, int threads);
 
  private:
   void choose_units(std::span<const GradientSummary> summary, std::size_t n, bool wide);

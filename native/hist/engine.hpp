@@ -23,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct GrownTree {
 
   int n_nodes() const { return static_cast<int>(feature.size()); }
 };
+
+// The rows that a tree is grown on, in increasing order; none: all rows.
+using Bag = std::optional<std::span<const std::uint32_t>>;
 
 // The features that a node may be split on.
 struct AllowedFeatures {
@@ -92,8 +96,8 @@ class GrowthEngine {
 
   // Sets the features that the following trees may use.
   virtual void set_features(const std::vector<int>& features) = 0;
-  // Starts a tree on the rows in `bag` (increasing; empty: all rows) and creates its root.
-  virtual NewLeaf plant_root(std::span<const std::uint32_t> bag) = 0;
+  // Starts a tree on the rows of a bag and creates its root.
+  virtual NewLeaf plant_root(const Bag& bag) = 0;
   // Finds the best split of a leaf.
   virtual void search(LeafSearch& search) = 0;
   // Creates the children of a leaf; their description follows from sums, before rows are divided.

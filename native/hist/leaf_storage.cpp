@@ -25,9 +25,9 @@ RowPartition::RowPartition(const BinnedView& bins, int threads)
   for (auto& buffer : buffers_) buffer = Buffer<std::uint32_t>(bins.n_rows);
 }
 
-RowRange RowPartition::begin(std::span<const std::uint32_t> bag) {
+RowRange RowPartition::begin(const Bag& bag) {
   bag_ = bag;
-  return {-1, 0, bag.empty() ? bins_.n_rows : bag.size()};
+  return {-1, 0, bag ? bag->size() : bins_.n_rows};
 }
 
 RowSet RowPartition::rows(const RowRange& leaf) const {
@@ -35,18 +35,11 @@ RowSet RowPartition::rows(const RowRange& leaf) const {
     const auto& buffer = buffers_[static_cast<std::size_t>(leaf.buffer)];
     return {buffer.get() + leaf.begin, 0, leaf.count};
   }
-  return {bag_.empty() ? nullptr : bag_.data(), 0, leaf.count};
+  return {bag_ ? bag_->data() : nullptr, 0, leaf.count};
 }
 
-std::array<RowRange, 2> RowPartition::children(const RowRange& leaf, std::size_t n_left) const {
-  const int buffer = leaf.buffer == 0 ? 1 : 0;
-  return {RowRange{buffer, leaf.begin, n_left},
-          RowRange{buffer, leaf.begin + n_left, leaf.count - n_left}};
-}
-
-void RowPartition::divide(const RowRange& leaf, const Split& split, std::size_t n_left) {
+std::array<RowRange, 2> RowPartition::divide(const RowRange& leaf, const Split& split) {
   const RowSet rows = this->rows(leaf);
-  const auto [left, right] = children(leaf, n_left);
   const std::size_t chunks = (leaf.count + kPartitionChunk - 1) / kPartitionChunk;
   const int team = threads_for(chunks, 1, threads_);
   const auto range = [&](std::size_t chunk) {
@@ -57,34 +50,44 @@ void RowPartition::divide(const RowRange& leaf, const Split& split, std::size_t 
     const auto [begin, end] = range(chunk);
     to_left[chunk] = mark_left(bins_, split, rows, begin, end, marks_.data());
   });
-  // The rows must be those that the histogram counted, or they would be written out of bounds.
-  if (std::accumulate(to_left.begin(), to_left.end(), std::size_t{0}) != n_left) {
-    throw std::logic_error("a split does not divide the rows that its histogram counted");
-  }
+  const std::size_t n_left = std::accumulate(to_left.begin(), to_left.end(), std::size_t{0});
   std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
-  std::uint32_t* target = buffers_[static_cast<std::size_t>(left.buffer)].get();
+  const int buffer = leaf.buffer == 0 ? 1 : 0;
+  const RowRange left{buffer, leaf.begin, n_left};
+  const RowRange right{buffer, leaf.begin + n_left, leaf.count - n_left};
+  std::uint32_t* target = buffers_[static_cast<std::size_t>(buffer)].get();
   std::uint32_t *first_left = target + left.begin, *first_right = target + right.begin;
   parallel_for(team, chunks, [&](std::size_t chunk) {
     const auto [begin, end] = range(chunk);
     hist::divide(rows, begin, end, marks_.data(), first_left + to_left[chunk],
                  first_right + (begin - to_left[chunk]));
   });
+  return {left, right};
+}
+
+void RowPartition::divide(const RowRange& leaf, const Split& split, RowRange& left,
+                          RowRange& right) {
+  const auto children = divide(leaf, split);
+  if (children[0].count != left.count || children[1].count != right.count) {
+    throw std::logic_error("a split does not divide the rows that its histogram counted");
+  }
+  left = children[0];
+  right = children[1];
 }
 
 // Writes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile:
 // every leaf has rows all over the table.
-void RowPartition::number_stretch(std::span<const RowRange> leaves, std::size_t begin,
+void RowPartition::number_stretch(std::span<const NumberedRows> leaves, std::size_t begin,
                                   std::size_t end, std::uint16_t* leaf_of_row) const {
-  for (std::size_t number = 0; number < leaves.size(); ++number) {
-    const RowSet rows = this->rows(leaves[number]);
-    const auto value = static_cast<std::uint16_t>(number);
+  for (const NumberedRows& leaf : leaves) {
+    const RowSet rows = this->rows(leaf.rows);
     if (!rows.ids) {
-      std::fill(leaf_of_row + begin, leaf_of_row + end, value);
+      std::fill(leaf_of_row + begin, leaf_of_row + end, leaf.number);
       continue;
     }
     const std::uint32_t* last = rows.ids + rows.count;
     const std::uint32_t* id = std::lower_bound(rows.ids, last, begin);
-    for (; id != last && *id < end; ++id) leaf_of_row[*id] = value;
+    for (; id != last && *id < end; ++id) leaf_of_row[*id] = leaf.number;
   }
 }
 
@@ -107,9 +110,9 @@ void RowPartition::number_rows_outside_bag(const GrownTree& tree,
   parallel_for(threads_for(bins_.n_rows, kBlock, threads_), (bins_.n_rows + kBlock - 1) / kBlock,
                [&](std::size_t block) {
                  const std::size_t end = std::min(bins_.n_rows, (block + 1) * kBlock);
-                 auto inside = std::lower_bound(bag_.begin(), bag_.end(), block * kBlock);
+                 auto inside = std::lower_bound(bag_->begin(), bag_->end(), block * kBlock);
                  for (std::size_t row = block * kBlock; row < end; ++row) {
-                   if (inside != bag_.end() && *inside == row) {
+                   if (inside != bag_->end() && *inside == row) {
                      ++inside;
                    } else {
                      leaf_of_row[row] = leaf_of(row);
@@ -118,14 +121,14 @@ void RowPartition::number_rows_outside_bag(const GrownTree& tree,
                });
 }
 
-void RowPartition::number_rows(const GrownTree& tree, std::span<const RowRange> leaves,
+void RowPartition::number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,
                                std::uint16_t* leaf_of_row) const {
   constexpr std::size_t kStretch = 65'536;
   const std::size_t n = bins_.n_rows;
   parallel_for(threads_for(n, 16'384, threads_), (n + kStretch - 1) / kStretch, [&](std::size_t i) {
     number_stretch(leaves, i * kStretch, std::min(n, (i + 1) * kStretch), leaf_of_row);
   });
-  if (!bag_.empty()) number_rows_outside_bag(tree, leaf_of_row);
+  if (bag_) number_rows_outside_bag(tree, leaf_of_row);
 }
 
 HistogramPool::HistogramPool(std::size_t bytes, std::size_t budget, std::size_t fewest)

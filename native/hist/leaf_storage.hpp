@@ -24,28 +24,35 @@ struct RowRange {
   std::size_t begin = 0, count = 0;
 };
 
+// Rows of a leaf, and its number.
+struct NumberedRows {
+  RowRange rows;
+  std::uint16_t number;
+};
+
 class RowPartition {
  public:
   RowPartition(const BinnedView& bins, int threads);
 
-  // Starts a tree on the rows in `bag` (increasing; empty: all rows); returns where they are.
-  RowRange begin(std::span<const std::uint32_t> bag);
+  // Starts a tree on the rows of a bag; returns where they are.
+  RowRange begin(const Bag& bag);
   RowSet rows(const RowRange& leaf) const;
-  // Where the rows of a leaf's children will be.
-  std::array<RowRange, 2> children(const RowRange& leaf, std::size_t n_left) const;
-  void divide(const RowRange& leaf, const Split& split, std::size_t n_left);
-  // Writes the leaf number of every row; `leaves` are in the order of their numbers.
-  void number_rows(const GrownTree& tree, std::span<const RowRange> leaves,
+  // Divides the rows of a leaf; returns where those of its children are: left, right.
+  std::array<RowRange, 2> divide(const RowRange& leaf, const Split& split);
+  // The same for children whose histograms have counted their rows already.
+  void divide(const RowRange& leaf, const Split& split, RowRange& left, RowRange& right);
+  // Writes the leaf number of every row.
+  void number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,
                    std::uint16_t* leaf_of_row) const;
 
  private:
-  void number_stretch(std::span<const RowRange> leaves, std::size_t begin, std::size_t end,
+  void number_stretch(std::span<const NumberedRows> leaves, std::size_t begin, std::size_t end,
                       std::uint16_t* leaf_of_row) const;
   void number_rows_outside_bag(const GrownTree& tree, std::uint16_t* leaf_of_row) const;
 
   const BinnedView& bins_;
   int threads_;
-  std::span<const std::uint32_t> bag_;
+  Bag bag_;
   std::array<Buffer<std::uint32_t>, 2> buffers_;
   std::vector<std::uint64_t> marks_;
 };
@@ -55,7 +62,32 @@ struct EngineLeaf {
   RowRange rows;
   int slot = -1;            // its histogram, −1 for none
   bool is_waiting = false;  // it may be split later, and its histogram is not in use
+  // The ids of its children, once its rows are divided. It stays a leaf of the tree if it was
+  // divided ahead and then not split.
+  std::array<int, 2> children = {-1, -1};
 };
+
+// The rows of leaves, which are given in the order of their numbers. Those of a leaf that was
+// divided ahead are where its descendants have them.
+template <class AnyLeaf>
+std::vector<NumberedRows> number_leaves(const std::vector<AnyLeaf>& leaves,
+                                        std::span<const int> ids) {
+  std::vector<NumberedRows> numbered;
+  std::vector<int> pending;
+  for (std::size_t number = 0; number < ids.size(); ++number) {
+    pending.push_back(ids[number]);
+    while (!pending.empty()) {
+      const AnyLeaf& leaf = leaves[static_cast<std::size_t>(pending.back())];
+      pending.pop_back();
+      if (leaf.children[0] < 0) {
+        numbered.push_back({leaf.rows, static_cast<std::uint16_t>(number)});
+      } else {
+        pending.insert(pending.end(), leaf.children.begin(), leaf.children.end());
+      }
+    }
+  }
+  return numbered;
+}
 
 // Histograms of the same size.
 class HistogramPool {

@@ -11,7 +11,9 @@
 
 #include "core/buffer.hpp"
 #include "core/threads.hpp"
+#include "hist/feature_scan.hpp"
 #include "hist/histogram.hpp"
+#include "hist/histogram_builder.hpp"
 #include "hist/leaf_storage.hpp"
 #include "hist/split.hpp"
 #include "hist/tree_builder.hpp"
@@ -27,15 +29,9 @@ constexpr std::size_t kScanCost = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
-// In nodes with more rows threads divide the rows, so that each row is read once; in smaller nodes
-// they divide the features, which leaves nothing to add up.
-constexpr std::size_t kRowsPerRun = 8192;
 // Working memory of a thread.
 struct alignas(64) Scratch {
-  Accumulators words;
-  // The histogram of a bundled feature, which has no missing values; a scan may read eight entries
-  // beyond its bins.
-  GradientSum feature[kBins + 8];
+  FeatureRoom feature;
   GradientSum group[kGroupWidth * kColumnStride];  // histograms that are not kept
 };
 
@@ -43,22 +39,10 @@ Buffer<Scratch> make_scratch(int threads) {
   const auto slots = static_cast<std::size_t>(std::max(threads, 1));
   Buffer<Scratch> scratch(slots);
   for (std::size_t slot = 0; slot < slots; ++slot) {
-    scratch[slot].words = {};
     std::fill(std::begin(scratch[slot].feature), std::end(scratch[slot].feature),
               GradientSum{0, 0});
   }
   return scratch;
-}
-
-std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup>& groups) {
-  std::vector<std::span<const ColumnGroup>> blocks;
-  for (auto begin = groups.begin(); begin != groups.end();) {
-    const auto end = std::find_if(
-        begin, groups.end(), [&](const ColumnGroup& group) { return group.block != begin->block; });
-    blocks.emplace_back(begin, end);
-    begin = end;
-  }
-  return blocks;
 }
 
 struct ScalarLeaf : EngineLeaf {
@@ -77,6 +61,7 @@ class ScalarEngine final : public GrowthEngine {
         threads_(threads),
         rows_(bins_, threads),
         columns_(bins_, static_cast<std::size_t>(params.min_rows())),
+        builder_(bins_, threads),
         pool_(sizeof(GradientSum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
               limits.histogram_bytes, kFewestSlots),
         scratch_(make_scratch(threads)) {}
@@ -86,7 +71,7 @@ class ScalarEngine final : public GrowthEngine {
   int n_values() const override { return 1; }
   bool has_limits() const override { return true; }
   void set_features(const std::vector<int>& features) override;
-  NewLeaf plant_root(std::span<const std::uint32_t> bag) override;
+  NewLeaf plant_root(const Bag& bag) override;
   void search(LeafSearch& search) override;
   std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
   void divide(std::span<Division> divisions) override;
@@ -107,16 +92,12 @@ class ScalarEngine final : public GrowthEngine {
     return histogram(slot) + group.first * kColumnStride;
   }
   Scratch& scratch_of(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
-  void build(const ScalarLeaf& leaf);
   GradientSum sum_of_rows(const ScalarLeaf& leaf) const;
   void evaluate_children(Division& division);
   SplitSearch split_search(const LeafSearch& search) {
     return {params_, gradients_.fixed, at(search.leaf).sum, search.limited};
   }
-  FeatureHistogram feature_histogram(std::size_t feature, const GradientSum& node,
-                                     GradientSum* column, GradientSum* room) const;
-  void offer_column(const SplitSearch& search, int column, GradientSum* sums,
-                    const AllowedFeatures& allowed, GradientSum* room, Split& best) const;
+  FeatureScan scan() const { return {bins_, columns_, constraints_}; }
   void offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
              const AllowedFeatures& allowed, GradientSum* room, Split& best) const;
   void offer_sibling(const SplitSearch& search, const ColumnGroup& group, GradientSum* parent,
@@ -130,15 +111,13 @@ class ScalarEngine final : public GrowthEngine {
   int threads_;
   RowPartition rows_;
   TreeColumns columns_;
+  HistogramBuilder builder_;
   HistogramPool pool_;
   Buffer<Scratch> scratch_;  // by slot
 
   // Of the tree being grown.
   Gradients gradients_;
-  std::vector<ScalarLeaf> leaves_;                    // by id
-  std::vector<ColumnGroup> groups_;                   // for threads that divide the features
-  std::vector<ColumnGroup> wide_groups_;              // for threads that divide the rows
-  std::vector<std::span<const ColumnGroup>> blocks_;  // the wide groups, block by block
+  std::vector<ScalarLeaf> leaves_;  // by id
   std::vector<Split> group_best_;
   std::size_t keep_from_ = 0;  // nodes with as many rows keep their histogram
 };
@@ -157,83 +136,16 @@ int ScalarEngine::team_for(std::size_t rows) const {
 
 void ScalarEngine::set_features(const std::vector<int>& features) {
   columns_.select(features);
-  wide_groups_ = columns_.make_groups(1);
-  blocks_ = by_block(wide_groups_);
-  const auto team = static_cast<std::size_t>(threads_);
-  groups_ = columns_.make_groups((team + blocks_.size() - 1) / blocks_.size());
-  group_best_.resize(2 * groups_.size());
+  builder_.set_columns(columns_);
+  group_best_.resize(2 * builder_.groups().size());
   keep_from_ = kKeepFromRows * columns_.mean_codes();
 }
 
-// Builds the histograms of a leaf. Threads divide the columns and, if there are many rows and more
-// threads than blocks of columns, the rows too.
-void ScalarEngine::build(const ScalarLeaf& leaf) {
-  const RowSet rows = rows_.rows(leaf.rows);
-  const int team = team_for(rows.count), leaf_slot = leaf.slot;
-  const std::size_t most_runs =
-      (static_cast<std::size_t>(team) + blocks_.size() - 1) / blocks_.size();
-  const std::size_t runs = std::clamp<std::size_t>(rows.count / kRowsPerRun, 1, most_runs);
-  if (runs == 1) {
-    parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
-      build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, scratch_of(slot).words,
-                       histogram(leaf_slot, groups_[i]));
-    });
-    return;
-  }
-  std::vector<int> part = {leaf_slot};
-  for (std::size_t run = 1; run < runs; ++run) part.push_back(take_slot(pool_, leaves_));
-  parallel_for(team, blocks_.size() * runs, [&](std::size_t i, int slot) {
-    const std::size_t run = i % runs;
-    const RowSet slice = rows.slice(rows.count * run / runs, rows.count * (run + 1) / runs);
-    const std::span<const ColumnGroup> block = blocks_[i / runs];
-    build_histograms(bins_, block, gradients_, slice, scratch_of(slot).words,
-                     histogram(part[run], block.front()));
-  });
-  const std::vector<int>& columns = columns_.columns();
-  parallel_for(team, columns.size(), [&](std::size_t k) {
-    for (std::size_t run = 1; run < runs; ++run) {
-      add_histogram(columns_.n_codes(columns[k]), histogram(part[run]) + k * kColumnStride,
-                    histogram(leaf_slot) + k * kColumnStride);
-    }
-  });
-  for (std::size_t run = 1; run < runs; ++run) pool_.release(part[run]);
-}
-
-// The histogram of a feature in a node. That of a bundled feature is extracted into `room`: its
-// bins are contiguous in the column's histogram, and all other rows of the node are in its zero
-// bin.
-FeatureHistogram ScalarEngine::feature_histogram(std::size_t feature, const GradientSum& node,
-                                                 GradientSum* column, GradientSum* room) const {
-  const Place& place = bins_.places[feature];
-  const int n_bins = bins_.n_bins[feature], index = static_cast<int>(feature);
-  const double weight = constraints_.weight(feature);
-  if (!place.is_shared()) return {column, index, n_bins, bins_.is_categorical[feature], weight};
-  GradientSum* sums = room;
-  std::fill_n(sums + n_bins, 8, GradientSum{0, 0});  // a scan may read this far
-  GradientSum zeros = node;
-  for (int bin = 0; bin < n_bins; ++bin) {
-    if (bin == place.zero_bin) continue;
-    sums[bin] = column[place.code(bin)];
-    zeros = zeros - sums[bin];
-  }
-  sums[place.zero_bin] = zeros;
-  return {sums, index, n_bins, false, weight};
-}
-
-// Offers the features of a column to the search for a leaf's best split.
-void ScalarEngine::offer_column(const SplitSearch& search, int column, GradientSum* sums,
-                                const AllowedFeatures& allowed, GradientSum* room,
-                                Split& best) const {
-  for (const std::size_t feature : columns_.features_of(column)) {
-    if (allowed[feature]) search.offer(feature_histogram(feature, search.node(), sums, room), best);
-  }
-}
-
-// The same for the columns of a group, whose histograms are stored side by side.
+// Offers the features of a group, whose histograms are stored side by side.
 void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
                          const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
-    offer_column(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
+    scan().offer(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
   }
 }
 
@@ -245,10 +157,10 @@ void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& g
   for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
     const std::size_t first = columns_.features_of(group.column[k]).front();
     if (!bins_.places[first].is_shared() && allowed[first]) {
-      search.offer_sibling(feature_histogram(first, search.node(), parent, room), child, best);
+      search.offer_sibling(scan().histogram(first, search.node(), parent, room), child, best);
     } else {
       subtract_histogram(group.n_codes[k], child, parent);
-      offer_column(search, group.column[k], parent, allowed, room, best);
+      scan().offer(search, group.column[k], parent, allowed, room, best);
     }
   }
 }
@@ -267,12 +179,13 @@ void ScalarEngine::search(LeafSearch& search) {
   const SplitSearch of_leaf = split_search(search);
   const RowSet rows = rows_.rows(leaf.rows);
   const bool is_kept = leaf.slot >= 0;
-  parallel_for(team_for(is_kept ? 0 : rows.count), groups_.size(), [&](std::size_t i, int slot) {
+  const std::vector<ColumnGroup>& groups = builder_.groups();
+  parallel_for(team_for(is_kept ? 0 : rows.count), groups.size(), [&](std::size_t i, int slot) {
     Scratch& own = scratch_of(slot);
-    GradientSum* sums = is_kept ? histogram(leaf.slot, groups_[i]) : own.group;
-    if (!is_kept) build_histograms(bins_, {&groups_[i], 1}, gradients_, rows, own.words, sums);
+    GradientSum* sums = is_kept ? histogram(leaf.slot, groups[i]) : own.group;
+    if (!is_kept) builder_.build_group(gradients_, rows, groups[i], slot, sums);
     group_best_[2 * i] = Split{};
-    offer(of_leaf, groups_[i], sums, search.allowed, own.feature, group_best_[2 * i]);
+    offer(of_leaf, groups[i], sums, search.allowed, own.feature, group_best_[2 * i]);
   });
   search.best = best_of_groups(0);
   leaf.is_waiting = true;
@@ -282,17 +195,19 @@ void ScalarEngine::search(LeafSearch& search) {
 GradientSum ScalarEngine::sum_of_rows(const ScalarLeaf& leaf) const {
   const GradientSum* sums = histogram(leaf.slot);
   GradientSum sum = sums[kMissingBin];
-  for (int b = 0; b < std::min(groups_.front().n_codes[0], kMissingBin); ++b) sum += sums[b];
+  for (int b = 0; b < std::min(builder_.groups().front().n_codes[0], kMissingBin); ++b)
+    sum += sums[b];
   return sum;
 }
 
-NewLeaf ScalarEngine::plant_root(std::span<const std::uint32_t> bag) {
+NewLeaf ScalarEngine::plant_root(const Bag& bag) {
   leaves_.clear();
   pool_.release_all();
   ScalarLeaf root;
   root.rows = rows_.begin(bag);
   root.slot = take_slot(pool_, leaves_);
-  build(root);
+  builder_.build(gradients_, rows_.rows(root.rows), team_for(root.rows.count),
+                 histogram(root.slot));
   root.sum = sum_of_rows(root);
   leaves_.push_back(root);
   return describe(0);
@@ -302,9 +217,8 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
   const int left = static_cast<int>(leaves_.size()), right = left + 1;
   leaves_.resize(leaves_.size() + 2);
   const ScalarLeaf& parent = at(leaf);
-  const auto rows = rows_.children(parent.rows, gradients_.fixed.count(split.left));
-  at(left).rows = rows[0];
-  at(right).rows = rows[1];
+  at(left).rows.count = gradients_.fixed.count(split.left);
+  at(right).rows.count = parent.rows.count - at(left).rows.count;
   at(left).sum = split.left;
   at(right).sum = parent.sum - split.left;
   return {describe(left), describe(right)};
@@ -313,8 +227,9 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
 void ScalarEngine::divide(std::span<Division> divisions) {
   for (const Division& division : divisions) at(division.leaf).is_waiting = false;
   for (Division& division : divisions) {
-    const RowRange& left = at(division.children[0].leaf).rows;
-    rows_.divide(at(division.leaf).rows, division.split, left.count);
+    const auto& [left, right] = division.children;
+    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
+    at(division.leaf).children = {left.leaf, right.leaf};
     evaluate_children(division);
   }
 }
@@ -341,17 +256,16 @@ void ScalarEngine::evaluate_children(Division& division) {
   const SplitSearch search_small = split_search(of_small), search_large = split_search(of_large);
   const RowSet rows_small = rows_.rows(small.rows), rows_large = rows_.rows(large.rows);
   const int team = team_for(small.rows.count);
-  const bool is_built = team > 1 && small.slot >= 0 && small.rows.count >= 2 * kRowsPerRun;
-  if (is_built) build(small);
-  parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
+  const bool is_built = small.slot >= 0 && builder_.divides_rows(small.rows.count, team);
+  if (is_built) builder_.build(gradients_, rows_small, team, histogram(small.slot));
+  const std::vector<ColumnGroup>& groups = builder_.groups();
+  parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
     Scratch& own = scratch_of(slot);
-    const ColumnGroup& group = groups_[i];
+    const ColumnGroup& group = groups[i];
     Split best_small, best_large;
     if (scan_small || subtract) {
       GradientSum* sums = small.slot >= 0 ? histogram(small.slot, group) : own.group;
-      if (!is_built) {
-        build_histograms(bins_, {&group, 1}, gradients_, rows_small, own.words, sums);
-      }
+      if (!is_built) builder_.build_group(gradients_, rows_small, group, slot, sums);
       if (scan_small) offer(search_small, group, sums, of_small.allowed, own.feature, best_small);
       if (subtract) {
         offer_sibling(search_large, group, histogram(large.slot, group), sums, of_large.allowed,
@@ -360,7 +274,7 @@ void ScalarEngine::evaluate_children(Division& division) {
     }
     if (scan_large && !subtract) {
       GradientSum* sums = large.slot >= 0 ? histogram(large.slot, group) : own.group;
-      build_histograms(bins_, {&group, 1}, gradients_, rows_large, own.words, sums);
+      builder_.build_group(gradients_, rows_large, group, slot, sums);
       offer(search_large, group, sums, of_large.allowed, own.feature, best_large);
     }
     group_best_[2 * i] = best_small;
@@ -374,9 +288,7 @@ void ScalarEngine::evaluate_children(Division& division) {
 
 void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,
                                std::uint16_t* leaf_of_row) {
-  std::vector<RowRange> ranges;
-  for (const int leaf : leaves) ranges.push_back(at(leaf).rows);
-  rows_.number_rows(tree, ranges, leaf_of_row);
+  rows_.number_rows(tree, number_leaves(leaves_, leaves), leaf_of_row);
 }
 
 ScalarGrower::ScalarGrower(const BinnedView& bins, const GrowthParams& params,
@@ -389,8 +301,8 @@ ScalarGrower::ScalarGrower(const BinnedView& bins, const GrowthParams& params,
 ScalarGrower::~ScalarGrower() = default;
 ScalarGrower::ScalarGrower(ScalarGrower&&) noexcept = default;
 
-GrownTree ScalarGrower::grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
-                             std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+GrownTree ScalarGrower::grow(const Gradients& gradients, const Bag& bag, std::uint64_t tree_id,
+                             std::uint16_t* leaf_of_row) {
   engine_->set_gradients(gradients);
   return builder_->grow(*engine_, bag, tree_id, leaf_of_row);
 }

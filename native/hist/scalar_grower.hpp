@@ -23,11 +23,11 @@ class ScalarGrower {
   ~ScalarGrower();
   ScalarGrower(ScalarGrower&&) noexcept;
 
-  // Grows a tree on the rows in `bag` (increasing; empty: all rows). tree_id is the key of the
+  // Grows a tree on the rows of a bag. tree_id is the key of the
   // tree's random numbers. leaf_of_row[i] becomes the leaf number of row i, for every row of the
   // table.
-  GrownTree grow(const Gradients& gradients, std::span<const std::uint32_t> bag,
-                 std::uint64_t tree_id, std::uint16_t* leaf_of_row);
+  GrownTree grow(const Gradients& gradients, const Bag& bag, std::uint64_t tree_id,
+                 std::uint16_t* leaf_of_row);
 
  private:
   std::unique_ptr<ScalarEngine> engine_;

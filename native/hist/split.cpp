@@ -169,7 +169,7 @@ struct Fractions {
         both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
         mean(static_cast<double>(node.total.g) / both_sides) {
     const double parent =
-        node.parent_score + 2.0 * (node.gain_to_beat + node.params.min_split_gain);
+        node.parent_score + score_difference(node.gain_to_beat, node.params.min_split_gain);
     const double per_g = 1.0 / node.fixed.g_unit;
     to_beat = parent * node.fixed.h_unit * per_g * per_g;
     if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
@@ -206,7 +206,7 @@ struct LimitedScores {
   LimitedScores(const SplitContext& node, const LimitedThresholds& thresholds)
       : params(node.params), fixed(node.fixed), thresholds(thresholds), total(node.total) {
     total_h = static_cast<std::int64_t>(node.h(total));
-    to_beat = node.parent_score + 2.0 * (node.gain_to_beat + params.min_split_gain);
+    to_beat = node.parent_score + score_difference(node.gain_to_beat, params.min_split_gain);
     h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
   }
 
@@ -584,7 +584,7 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
     parent_score_ = score_at(G, d, params.reg_alpha, w);
     score_size_ = -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w));
   }
-  least_gain_ = 0.5 * kRelativeNoise * score_size_;
+  least_gain_ = split_gain(kRelativeNoise * score_size_, 0.0, 0.0);
 }
 
 // A scan may skip smaller gains. Fractions and gains round differently, so candidates near the best
@@ -592,7 +592,7 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
 // offered before, in this group or by another thread.
 double SplitSearch::gain_to_beat(const Split& best, double weight) const {
   const double gain = best.weighted_gain() / weight;
-  return gain - kScanNoise * (score_size_ + 2.0 * (gain + params_.min_split_gain));
+  return gain - kScanNoise * (score_size_ + score_difference(gain, params_.min_split_gain));
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {

@@ -7,7 +7,7 @@
 
 #include "core/interrupt.hpp"
 #include "shared/random.hpp"
-#include "tree/feature_sampling.hpp"
+#include "tree/allowed_features.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -33,13 +33,11 @@ TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constrai
       n_bins_(n_bins),
       max_leaves_(max_leaves_of(params)),
       leaves_ahead_(leaves_ahead) {
-  // A new leaf changes the limits of others, and the feature sample of a node depends on its
-  // number.
-  if (constraints.are_monotone() || params.colsample_bynode < 1.0) leaves_ahead_ = 1;
+  if (constraints.are_monotone()) leaves_ahead_ = 1;  // a new leaf changes the limits of others
 }
 
-GrownTree TreeBuilder::grow(GrowthEngine& engine, std::span<const std::uint32_t> bag,
-                            std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+GrownTree TreeBuilder::grow(GrowthEngine& engine, const Bag& bag, std::uint64_t tree_id,
+                            std::uint16_t* leaf_of_row) {
   engine_ = &engine;
   begin(tree_id);
   plant_root(bag);
@@ -66,8 +64,9 @@ void TreeBuilder::begin(std::uint64_t tree_id) {
   engine_->set_features(features_);
 }
 
-void TreeBuilder::plant_root(std::span<const std::uint32_t> bag) {
+void TreeBuilder::plant_root(const Bag& bag) {
   TreeLeaf root = {engine_->plant_root(bag)};
+  root.key = root_key(tree_id_);
   root.node = add_node(root, -1);
   if (has_limits()) {
     monotone_.plant(constraints_.directions, widest_limits(params_), weight(root));
@@ -127,7 +126,11 @@ void TreeBuilder::make_children(TreeLeaf& leaf) {
   leaf.children = static_cast<int>(children_.size());
   const auto [left, right] = engine_->make_children(leaf.id, leaf.best);
   children_.push_back({TreeLeaf{left}, TreeLeaf{right}});
-  for (TreeLeaf& child : children_.back()) child.depth = leaf.depth + 1;
+  for (const std::size_t side : {0, 1}) {
+    TreeLeaf& child = children_.back()[side];
+    child.key = child_key(leaf.key, side == 1);
+    child.depth = leaf.depth + 1;
+  }
 }
 
 // Turns a leaf into an inner node: its children get their node numbers.
@@ -138,34 +141,39 @@ void TreeBuilder::commit(const TreeLeaf& leaf) {
   if (has_limits()) limit_children(leaf, children);
 }
 
-// The open leaves that are split next, in order, unless a new leaf gains more.
-std::vector<TreeBuilder::TreeLeaf*> TreeBuilder::next_open(std::size_t most) {
-  std::vector<TreeLeaf*> leaves;
-  leaves.reserve(open_.size());
-  for (TreeLeaf& leaf : open_) leaves.push_back(&leaf);
-  most = std::min(most, leaves.size());
-  std::partial_sort(leaves.begin(), leaves.begin() + static_cast<std::ptrdiff_t>(most),
-                    leaves.end(),
-                    [this](const TreeLeaf* a, const TreeLeaf* b) { return is_after(*b, *a); });
-  leaves.resize(most);
-  return leaves;
-}
-
-// Evaluates the children of a leaf that has just been split, and those of the next open leaves if
-// they are split. A child is searched only if max_leaves permits another split after its parent's.
+// Evaluates the children of a leaf that has just been split, and those of leaves that will probably
+// be split next. Which these are is found by growing on, as far as splits are known: a leaf whose
+// children are evaluated is followed by them. A child is searched only if max_leaves permits
+// another split after its parent's.
 void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
-  const int n_after = n_leaves() + 2;  // the leaf itself is not counted any more
+  int n_leaves = this->n_leaves() + 2;  // the leaf itself is not counted any more
   std::vector<TreeLeaf*> parents = {&leaf};
-  std::vector<Division> divisions = {division(leaf, n_after < max_leaves_)};
-  const int n_ahead = std::min(leaves_ahead_ - 1, max_leaves_ - n_after);
-  if (n_ahead > 0) {
-    int n_leaves = n_after;
-    for (TreeLeaf* other : next_open(static_cast<std::size_t>(n_ahead))) {
-      ++n_leaves;
-      if (other->children >= 0) continue;
-      make_children(*other);
-      parents.push_back(other);
-      divisions.push_back(division(*other, n_leaves < max_leaves_));
+  std::vector<Division> divisions = {division(leaf, n_leaves < max_leaves_)};
+  // Pointers to children must stay valid.
+  children_.reserve(children_.size() + static_cast<std::size_t>(leaves_ahead_));
+  std::vector<TreeLeaf*> next;
+  const auto is_later = [this](const TreeLeaf* a, const TreeLeaf* b) { return is_after(*a, *b); };
+  if (leaves_ahead_ > 1) {
+    for (TreeLeaf& open : open_) next.push_back(&open);
+    std::make_heap(next.begin(), next.end(), is_later);
+  }
+  while (!next.empty() && static_cast<int>(divisions.size()) < leaves_ahead_ &&
+         n_leaves < max_leaves_) {
+    std::pop_heap(next.begin(), next.end(), is_later);
+    TreeLeaf& likely = *next.back();
+    next.pop_back();
+    ++n_leaves;
+    if (likely.children < 0) {
+      make_children(likely);
+      parents.push_back(&likely);
+      divisions.push_back(division(likely, n_leaves < max_leaves_));
+      continue;
+    }
+    for (TreeLeaf& child : children_[static_cast<std::size_t>(likely.children)]) {
+      // What interactions allow below a leaf is known once its parent is a node.
+      if (!child.best.found() || constraints_.interactions.any()) continue;
+      next.push_back(&child);
+      std::push_heap(next.begin(), next.end(), is_later);
     }
   }
   engine_->divide(divisions);
@@ -195,10 +203,7 @@ Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
 }
 
 LeafSearch TreeBuilder::search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const {
-  return {leaf.id,
-          allowed_features(leaf, tested),
-          {has_limits() ? &monotone_ : nullptr, leaf.node},
-          {}};
+  return {leaf.id, allowed_at(leaf, tested), {has_limits() ? &monotone_ : nullptr, leaf.node}, {}};
 }
 
 // The features tested on the way to a node, in increasing order.
@@ -213,23 +218,12 @@ std::vector<int> TreeBuilder::features_above(int node) const {
   return tested;
 }
 
-// The feature sample of the level, restricted to what interactions allow below the tested features,
-// and sampled again for the node.
-AllowedFeatures TreeBuilder::allowed_features(const TreeLeaf& leaf,
-                                              const std::vector<int>& tested) const {
+AllowedFeatures TreeBuilder::allowed_at(const TreeLeaf& leaf, std::vector<int> tested) const {
   const Interactions& interactions = constraints_.interactions;
   const bool draws = params_.colsample_bylevel < 1.0 || params_.colsample_bynode < 1.0;
   if (!draws && !interactions.any()) return in_tree_;
-  const std::uint64_t tree_key = mix_u64(tree_id_);
-  std::vector<int> level =
-      sample_features(features_, params_.colsample_bylevel, params_.seed, Purpose::level_features,
-                      tree_key + static_cast<std::uint64_t>(leaf.depth));
-  if (interactions.any()) level = interactions.allowed(level, tested);
-  // Without sampling the node number, which may not be known yet, has no effect.
-  return only(
-      sample_features(std::move(level), params_.colsample_bynode, params_.seed,
-                      Purpose::node_features, tree_key + static_cast<std::uint64_t>(leaf.node)),
-      n_features());
+  const NodePath path = {tree_id_, leaf.key, leaf.depth, std::move(tested)};
+  return only(allowed_features(params_, interactions, features_, path), n_features());
 }
 
 double TreeBuilder::weight(const TreeLeaf& leaf, int output) const {

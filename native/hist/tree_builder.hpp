@@ -3,7 +3,8 @@
 //
 // Leaves are split one after another in the order of a heap: by gain (leaf-wise) or by depth
 // (level-wise). The children of the next few can be evaluated together, before it is certain that
-// their parents will be split; splits are still committed in heap order, so the tree is the same.
+// their parents will be split, and even children of such children; splits are still committed in
+// heap order, so the tree is the same.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -25,14 +26,15 @@ class TreeBuilder {
               std::span<const std::int32_t> n_bins, int leaves_ahead);
 
   // Grows a tree with an engine, always the same one, whose gradients have been set.
-  GrownTree grow(GrowthEngine& engine, std::span<const std::uint32_t> bag, std::uint64_t tree_id,
+  GrownTree grow(GrowthEngine& engine, const Bag& bag, std::uint64_t tree_id,
                  std::uint16_t* leaf_of_row);
 
  private:
   struct TreeLeaf : NewLeaf {
     int node = -1;  // in the tree; −1 until its parent is split
     int depth = 0;
-    int children = -1;  // index into children_, once they are evaluated
+    std::uint64_t key = 0;  // of its random numbers: a hash of the path to it
+    int children = -1;      // index into children_, once they are evaluated
     Split best = {};
   };
   using Children = std::array<TreeLeaf, 2>;
@@ -44,18 +46,17 @@ class TreeBuilder {
   bool may_split(const TreeLeaf& leaf) const;
   bool is_after(const TreeLeaf& a, const TreeLeaf& b) const;
   std::vector<int> features_above(int node) const;
-  AllowedFeatures allowed_features(const TreeLeaf& leaf, const std::vector<int>& tested) const;
+  AllowedFeatures allowed_at(const TreeLeaf& leaf, std::vector<int> tested) const;
   bool has_limits() const { return constraints_.are_monotone() && engine_->has_limits(); }
 
   // Steps.
   void begin(std::uint64_t tree_id);
-  void plant_root(std::span<const std::uint32_t> bag);
+  void plant_root(const Bag& bag);
   TreeLeaf next();
   void split(TreeLeaf leaf);
   void make_children(TreeLeaf& leaf);
   void commit(const TreeLeaf& leaf);
   void evaluate_children(TreeLeaf& leaf);
-  std::vector<TreeLeaf*> next_open(std::size_t most);
   Division division(const TreeLeaf& leaf, bool has_room) const;
   LeafSearch search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const;
   void enqueue_or_close(const TreeLeaf& leaf);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "table/bundle.hpp"
 
@@ -27,16 +28,26 @@ bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_row
   }
 }
 
+std::vector<bool> features_to_split(const BinnedView& bins, std::size_t min_rows) {
+  std::vector<bool> can;
+  for (int feature = 0; feature < bins.n_features; ++feature) {
+    can.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
+  }
+  return can;
+}
+
 }  // namespace
 
 TreeColumns::TreeColumns(const BinnedView& bins, std::size_t min_rows)
-    : bins_(bins), features_of_(members_of(bins.places, static_cast<std::size_t>(bins.n_columns))) {
+    : TreeColumns(bins, features_to_split(bins, min_rows)) {}
+
+TreeColumns::TreeColumns(const BinnedView& bins, std::vector<bool> can_split)
+    : bins_(bins),
+      features_of_(members_of(bins.places, static_cast<std::size_t>(bins.n_columns))),
+      can_split_(std::move(can_split)) {
   for (const std::vector<std::size_t>& sharing : features_of_) {
     const std::size_t last = sharing.back();
     n_codes_.push_back(bins.places[last].first + bins.n_bins[last]);
-  }
-  for (int feature = 0; feature < bins.n_features; ++feature) {
-    can_split_.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
   }
 }
 

@@ -12,6 +12,8 @@ class TreeColumns {
  public:
   // A feature with fewer than `min_rows` rows outside one bin cannot be split.
   TreeColumns(const BinnedView& bins, std::size_t min_rows);
+  // For a table of which `bins` has only some rows, the caller knows which features can be split.
+  TreeColumns(const BinnedView& bins, std::vector<bool> can_split);
 
   // Selects the columns of those of a tree's features that can be split, and at least one column,
   // for the sum of all rows.

@@ -108,7 +108,7 @@ class VectorEngine final : public GrowthEngine {
   // Values are made monotone after growth; a search only requires it of the two children.
   bool has_limits() const override { return false; }
   void set_features(const std::vector<int>& features) override;
-  NewLeaf plant_root(std::span<const std::uint32_t> bag) override;
+  NewLeaf plant_root(const Bag& bag) override;
   void search(LeafSearch& search) override;
   std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
   void divide(std::span<Division> divisions) override;
@@ -219,7 +219,7 @@ Words VectorEngine::sum_up(const RowRange& leaf) const {
   return parts;
 }
 
-NewLeaf VectorEngine::plant_root(std::span<const std::uint32_t> bag) {
+NewLeaf VectorEngine::plant_root(const Bag& bag) {
   leaves_.clear();
   pool_.release_all();
   leaves_.emplace_back();
@@ -232,9 +232,8 @@ std::array<NewLeaf, 2> VectorEngine::make_children(int leaf, const Split& split)
   const int left = static_cast<int>(leaves_.size()), right = left + 1;
   leaves_.resize(leaves_.size() + 2);
   VectorLeaf& parent = at(leaf);
-  const auto rows = rows_.children(parent.rows, split.left.hc);
-  at(left).rows = rows[0];
-  at(right).rows = rows[1];
+  at(left).rows.count = split.left.hc;
+  at(right).rows.count = parent.rows.count - split.left.hc;
   at(left).sums = std::move(parent.left_sums);
   at(right).sums = parent.sums;
   subtract(at(left).sums.data(), at(right).sums.data(), at(right).sums.size());
@@ -344,8 +343,9 @@ void VectorEngine::search(LeafSearch& search) {
 void VectorEngine::divide(std::span<Division> divisions) {
   for (const Division& division : divisions) at(division.leaf).is_waiting = false;
   for (Division& division : divisions) {
-    const RowRange& left = at(division.children[0].leaf).rows;
-    rows_.divide(at(division.leaf).rows, division.split, left.count);
+    const auto& [left, right] = division.children;
+    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
+    at(division.leaf).children = {left.leaf, right.leaf};
     evaluate_children(division);
   }
 }
@@ -411,9 +411,7 @@ void VectorEngine::choose(LeafCandidate& candidate, std::size_t which) {
 
 void VectorEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,
                                std::uint16_t* leaf_of_row) {
-  std::vector<RowRange> ranges;
-  for (const int leaf : leaves) ranges.push_back(at(leaf).rows);
-  rows_.number_rows(tree, ranges, leaf_of_row);
+  rows_.number_rows(tree, number_leaves(leaves_, leaves), leaf_of_row);
 }
 
 VectorGrower::VectorGrower(const BinnedView& bins, const GrowthParams& params,
@@ -426,7 +424,7 @@ VectorGrower::VectorGrower(const BinnedView& bins, const GrowthParams& params,
 VectorGrower::~VectorGrower() = default;
 VectorGrower::VectorGrower(VectorGrower&&) noexcept = default;
 
-GrownTree VectorGrower::grow(const VectorGradients& gradients, std::span<const std::uint32_t> bag,
+GrownTree VectorGrower::grow(const VectorGradients& gradients, const Bag& bag,
                              std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
   engine_->set_gradients(gradients);
   return builder_->grow(*engine_, bag, tree_id, leaf_of_row);

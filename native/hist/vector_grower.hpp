@@ -26,8 +26,8 @@ class VectorGrower {
 
   // As ScalarGrower::grow. The tree has a value for each node and output; the cover of a node is
   // the mean of Σh over the outputs.
-  GrownTree grow(const VectorGradients& gradients, std::span<const std::uint32_t> bag,
-                 std::uint64_t tree_id, std::uint16_t* leaf_of_row);
+  GrownTree grow(const VectorGradients& gradients, const Bag& bag, std::uint64_t tree_id,
+                 std::uint16_t* leaf_of_row);
 
  private:
   std::unique_ptr<VectorEngine> engine_;

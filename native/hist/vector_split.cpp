@@ -397,8 +397,8 @@ void consider(const VectorSplitContext& node, const VectorFeature& feature, cons
     add_values(node, feature, panel, missing_left, bins, candidates);
     candidates.is_set = true;
   }
-  const double to_beat =
-      node.parent_score + 2.0 * (gain_to_beat + node.params.min_split_gain) - node.constant;
+  const double to_beat = node.parent_score +
+                         score_difference(gain_to_beat, node.params.min_split_gain) - node.constant;
   const int position = largest_value(node, feature, bins, candidates, missing_left, to_beat);
   if (position < 0) return;
   Words left = no_sums(node);
@@ -575,12 +575,14 @@ void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const 
   // Candidates near the best so far are compared by their gain, which does not depend on the
   // features offered before.
   const double to_beat = best.weighted_gain() / feature.weight;
-  const double noise = kScanNoise * (parent_score_ + 2.0 * (to_beat + params_.min_split_gain));
+  const double noise =
+      kScanNoise * (parent_score_ + score_difference(to_beat, params_.min_split_gain));
   VectorSplit candidate = feature.categorical ? best_categorical(node, feature)
                                               : best_numeric(node, feature, to_beat - noise);
   candidate.feature = feature.feature;
   candidate.weight = feature.weight;
-  if (candidate.gain > 0.5 * kRelativeNoise * parent_score_ && candidate.beats(best)) {
+  const double least_gain = split_gain(kRelativeNoise * parent_score_, 0.0, 0.0);
+  if (candidate.gain > least_gain && candidate.beats(best)) {
     best = std::move(candidate);
   }
 }

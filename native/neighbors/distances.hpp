@@ -165,11 +165,6 @@ struct NumberDistance {
   std::size_t d;
   Term term;
 
-  void to_block(const double* query, const double* block, double* out) const {
-    using distance_detail::kPart;
-    for (std::size_t i = 0; i < kBlockRows; i += kPart) to_part(query, block + i, out + i);
-  }
-
   void to_part(const double* query, const double* block, double* out) const {
     using namespace distance_detail;
     Lanes sum[kVectors] = {};
@@ -225,11 +220,6 @@ struct CosineDistance {
     return product < 0.5 ? 1.0 - product : 0.5 * squares;
   }
 
-  void to_block(const double* query, const double* block, double* out) const {
-    using distance_detail::kPart;
-    for (std::size_t i = 0; i < kBlockRows; i += kPart) to_part(query, block + i, out + i);
-  }
-
   void to_part(const double* query, const double* block, double* out) const {
     using namespace distance_detail;
     Lanes product[kVectors] = {}, squares[kVectors] = {};
@@ -278,11 +268,6 @@ struct GowerDistance {
   std::size_t d;
   const double* weights;         // of each column
   const double* inverse_ranges;  // of each column; 0 if its values are equal or not
-
-  void to_block(const double* query, const double* block, double* out) const {
-    using distance_detail::kPart;
-    for (std::size_t i = 0; i < kBlockRows; i += kPart) to_part(query, block + i, out + i);
-  }
 
   void to_part(const double* query, const double* block, double* out) const {
     using namespace distance_detail;

@@ -169,15 +169,6 @@ void scan_near(const Matrix& rows, const PanelView& panels, const Distance& dist
   });
 }
 
-template <class Output>
-void search(const Matrix& rows, const PanelView& panels, ProductMetric metric,
-            const Matrix& queries, const Output& output, int threads) {
-  with_product_distance(metric, rows.d, [&](const auto& distance) {
-    if (panels.boxes) return scan_near(rows, panels, distance, queries, output, threads);
-    scan_all(rows, panels, distance, queries, output, threads);
-  });
-}
-
 }  // namespace
 
 double pack_panels(const Matrix& rows, const double* centre, double scale, float* values,
@@ -214,14 +205,18 @@ double pack_panels(const Matrix& rows, const double* centre, double scale, float
   return *std::max_element(largest.begin(), largest.end()) * (1.0 + 0x1p-20);
 }
 
-void nearest_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
-                       const Matrix& queries, const NearestOutput& output, int threads) {
-  search(rows, panels, metric, queries, output, threads);
+template <class Output>
+void search_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                   const Matrix& queries, const Output& output, int threads) {
+  with_product_distance(metric, rows.d, [&](const auto& distance) {
+    if (panels.boxes) return scan_near(rows, panels, distance, queries, output, threads);
+    scan_all(rows, panels, distance, queries, output, threads);
+  });
 }
 
-void within_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
-                      const Matrix& queries, const RadiusOutput& output, int threads) {
-  search(rows, panels, metric, queries, output, threads);
-}
+template void search_panels(const Matrix&, const PanelView&, ProductMetric, const Matrix&,
+                            const NearestOutput&, int);
+template void search_panels(const Matrix&, const PanelView&, ProductMetric, const Matrix&,
+                            const RadiusOutput&, int);
 
 }  // namespace hedgerow::neighbors

@@ -35,9 +35,9 @@ struct PanelView {
 double pack_panels(const Matrix& rows, const double* centre, double scale, float* values,
                    float* half_norms, double* boxes, int threads);
 
-void nearest_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
-                       const Matrix& queries, const NearestOutput& output, int threads);
-void within_in_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
-                      const Matrix& queries, const RadiusOutput& output, int threads);
+// The k nearest rows of every query, or all within a radius: NearestOutput or RadiusOutput.
+template <class Output>
+void search_panels(const Matrix& rows, const PanelView& panels, ProductMetric metric,
+                   const Matrix& queries, const Output& output, int threads);
 
 }  // namespace hedgerow::neighbors

@@ -103,7 +103,8 @@ template <class Distance, class Keeper>
 void scan_block(const RowBlocks& rows, const Distance& distance, const double* query, std::size_t b,
                 Keeper& keeper) {
   alignas(64) double found[kBlockRows];
-  distance.to_block(query, rows.block(b), found);
+  for (std::size_t i = 0; i < kBlockRows; i += distance_detail::kPart)
+    distance.to_part(query, rows.block(b) + i, found + i);
   double least = found[0];
   for (std::size_t i = 1; i < kBlockRows; ++i) least = found[i] < least ? found[i] : least;
   if (least > keeper.bound()) return;
@@ -212,28 +213,14 @@ void scan_all(const RowBlocks& rows, const Distance& distance, const Matrix& que
   });
 }
 
-template <class Output>
-void search(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-            const Output& output, int threads) {
-  with_distance(metric, rows.d, [&](const auto& distance) {
-    if constexpr (has_boxes<decltype(distance)>) {
-      if (rows.boxes) return search_tree(rows, distance, queries, output, threads);
-    }
-    scan_all(rows, distance, queries, output, threads);
-  });
-}
-
 }  // namespace
 
-void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int threads) {
-  std::iota(index, index + rows.n, std::uint32_t{0});
-  parallel_for(threads, (rows.n + kBlockRows - 1) / kBlockRows,
-               [&](std::size_t b) { fill_block(rows, index, b, values); });
-}
-
-void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
-                   int threads) {
-  KdTreeBuilder(rows, kBlockRows, index, boxes).run(threads);
+void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
+                 int threads) {
+  if (boxes)
+    KdTreeBuilder(rows, kBlockRows, index, boxes).run(threads);
+  else
+    std::iota(index, index + rows.n, std::uint32_t{0});
   parallel_for(threads, (rows.n + kBlockRows - 1) / kBlockRows,
                [&](std::size_t b) { fill_block(rows, index, b, values); });
 }
@@ -242,14 +229,20 @@ void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* ind
   KdTreeBuilder(rows, leaf_rows, index, nullptr).run(threads);
 }
 
-void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                       const NearestOutput& output, int threads) {
-  search(rows, metric, queries, output, threads);
+template <class Output>
+void search_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
+                   const Output& output, int threads) {
+  with_distance(metric, rows.d, [&](const auto& distance) {
+    if constexpr (has_boxes<decltype(distance)>) {
+      if (rows.boxes) return search_tree(rows, distance, queries, output, threads);
+    }
+    scan_all(rows, distance, queries, output, threads);
+  });
 }
 
-void within_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                      const RadiusOutput& output, int threads) {
-  search(rows, metric, queries, output, threads);
-}
+template void search_blocks(const RowBlocks&, const Metric&, const Matrix&, const NearestOutput&,
+                            int);
+template void search_blocks(const RowBlocks&, const Metric&, const Matrix&, const RadiusOutput&,
+                            int);
 
 }  // namespace hedgerow::neighbors

@@ -38,20 +38,17 @@ struct RowBlocks {
 
 inline std::size_t left_blocks(std::size_t n_blocks) { return (n_blocks + 1) / 2; }
 
-// Fills blocks with rows in their order.
-void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, int threads);
-
-// Puts rows into the blocks of a k-d tree: each node is halved across the widest side of its box.
-void build_kd_tree(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
-                   int threads);
+// Puts rows into blocks in their order or, if there are boxes to fill, into those of a k-d tree:
+// each node is halved across the widest side of its box.
+void pack_blocks(const Matrix& rows, double* values, std::uint32_t* index, double* boxes,
+                 int threads);
 
 // Returns an order of rows in which each leaf of `leaf_rows` rows is contiguous.
 void order_by_tree(const Matrix& rows, std::size_t leaf_rows, std::uint32_t* index, int threads);
 
-// The k nearest rows of every query, or all within a radius.
-void nearest_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                       const NearestOutput& output, int threads);
-void within_in_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
-                      const RadiusOutput& output, int threads);
+// The k nearest rows of every query, or all within a radius: NearestOutput or RadiusOutput.
+template <class Output>
+void search_blocks(const RowBlocks& rows, const Metric& metric, const Matrix& queries,
+                   const Output& output, int threads);
 
 }  // namespace hedgerow::neighbors

@@ -124,24 +124,19 @@ class SparseSearch {
   std::vector<double> norms_;
 };
 
+}  // namespace
+
 template <class Output>
-void search(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
-            const Output& output, int threads) {
+void search_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                   const Output& output, int threads) {
   with_product_distance(metric, rows.by_row.d, [&](const auto& distance) {
     SparseSearch(rows, distance, queries, output).run(threads);
   });
 }
 
-}  // namespace
-
-void nearest_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
-                       const NearestOutput& output, int threads) {
-  search(rows, metric, queries, output, threads);
-}
-
-void within_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
-                      const RadiusOutput& output, int threads) {
-  search(rows, metric, queries, output, threads);
-}
+template void search_sparse(const SparseIndex&, ProductMetric, const SparseMatrix&,
+                            const NearestOutput&, int);
+template void search_sparse(const SparseIndex&, ProductMetric, const SparseMatrix&,
+                            const RadiusOutput&, int);
 
 }  // namespace hedgerow::neighbors

@@ -26,9 +26,9 @@ struct SparseIndex {
   SparseMatrix by_row, by_column;
 };
 
-void nearest_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
-                       const NearestOutput& output, int threads);
-void within_in_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
-                      const RadiusOutput& output, int threads);
+// The k nearest rows of every query, or all within a radius: NearestOutput or RadiusOutput.
+template <class Output>
+void search_sparse(const SparseIndex& rows, ProductMetric metric, const SparseMatrix& queries,
+                   const Output& output, int threads);
 
 }  // namespace hedgerow::neighbors

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "shared/level_sum.hpp"
+
 namespace hedgerow {
 
 // A sum of gradients in fixed point. Integers add up to the same bits in any order, which is what
@@ -85,15 +87,34 @@ struct GradientSummary {
   double max_g = 0.0, sum_g = 0.0;  // of |g|
   double max_h = 0.0, sum_h = 0.0;
   double min_h = std::numeric_limits<double>::infinity();
+};
 
-  void add(const GradientSummary& other) {
+// The statistics of any rows: in whichever order they are added, also those of several machines,
+// the summary is the same.
+struct GradientTotals {
+  double max_g = 0.0, max_h = 0.0, min_h = std::numeric_limits<double>::infinity();
+  LevelSum sum_g = {}, sum_h = {};
+
+  void add(const GradientTotals& other) {
     max_g = std::max(max_g, other.max_g);
     max_h = std::max(max_h, other.max_h);
     min_h = std::min(min_h, other.min_h);
-    sum_g += other.sum_g;
-    sum_h += other.sum_h;
+    sum_g.add(other.sum_g);
+    sum_h.add(other.sum_h);
+  }
+  GradientSummary summary() const {
+    return {max_g, sum_g.rounded(), max_h, sum_h.rounded(), min_h};
   }
 };
+
+// The largest training set. In both formats Σh shares 64 bits with the count of rows, so that the
+// mean h of n rows has about 2^64 / n² steps: at least 254 below 2^28 rows, 62 below 2^29, 14 below
+// 2^30, and none at 2^32. Wide rows do not help, because the limit is that of the sums. Sums of
+// three words would, but they cost every histogram half as much memory and time again for tables of
+// more than a billion rows; until such tables are asked for, they are refused. (14 steps are enough
+// to learn from: Shi et al., "Quantized Training of Gradient Boosting Decision Trees", 2022, give
+// gradients 2 to 5 bits.)
+inline constexpr std::size_t kMostRows = (std::size_t{1} << 30) - 1;
 
 // Fewer rows are stored in wide form: time is spent elsewhere, and precision is free.
 inline constexpr std::size_t kPackedFromRows = 32768;
@@ -120,8 +141,14 @@ static_assert(kCountBits + (kRowBitsH + kCountBits) + (1 + kRowBitsG + kCountBit
 
 inline double steps(int bits) { return static_cast<double>((std::int64_t{1} << bits) - 1); }
 
+// The steps that Σh may have in `hc`, below the count of n rows. A positive h is at least one step,
+// so rounding may add a step to each row; float arithmetic may add a share of the total.
+inline double room_for_h(std::size_t n, int count_shift, double share) {
+  return std::ldexp(1.0 - share, count_shift) - 2.0 * static_cast<double>(n);
+}
+
 // Packed: as many bits as leave room to add 4095 rows before spilling.
-inline FixedPoint packed_units(const GradientSummary& summary) {
+inline FixedPoint packed_units(const GradientSummary& summary, std::size_t n, int count_shift) {
   FixedPoint fixed;
   fixed.packed = true;
   fixed.count_bits = kCountBits;
@@ -129,6 +156,12 @@ inline FixedPoint packed_units(const GradientSummary& summary) {
   fixed.row_h_bits = summary.min_h == summary.max_h ? 1 : kRowBitsH;
   fixed.h_bits = fixed.row_h_bits + kCountBits;
   fixed.h_unit = unit_for(summary.max_h, steps(fixed.row_h_bits));
+  // From 2^25 rows on, 13 bits in every row could add up to more than `hc` has below its count. A
+  // coarser unit is needed only as far as the rows have so much h.
+  if (fixed.row_h_bits > 1) {
+    fixed.h_unit =
+        std::max(fixed.h_unit, unit_for(summary.sum_h, room_for_h(n, count_shift, 0x1p-20)));
+  }
   // Single precision holds 24 bits: more would be noise.
   const int row_bits_g = std::min(64 - fixed.h_bits - 2 * kCountBits - 1, 23);
   fixed.g_unit = unit_for(summary.max_g, steps(row_bits_g));
@@ -139,10 +172,8 @@ inline FixedPoint packed_units(const GradientSummary& summary) {
 // float64.
 inline FixedPoint wide_units(const GradientSummary& summary, std::size_t n, int count_shift) {
   FixedPoint fixed;
-  // Rounding may add one step per row, and a few parts in 2^53 of the total.
-  const double room = std::ldexp(1.0 - 0x1p-40, count_shift) - 2.0 * static_cast<double>(n);
   fixed.g_unit = unit_for(summary.sum_g, std::ldexp(1.0, 62));
-  fixed.h_unit = unit_for(summary.sum_h, room);
+  fixed.h_unit = unit_for(summary.sum_h, room_for_h(n, count_shift, 0x1p-40));
   return fixed;
 }
 
@@ -159,7 +190,7 @@ inline bool fits_packed(const GradientSummary& summary, std::size_t n) {
 // Units for `n` rows with this summary; `packed` says which form the raw gradients are in.
 inline FixedPoint choose_units(const GradientSummary& summary, std::size_t n, bool packed) {
   const int count_shift = 64 - static_cast<int>(std::bit_width(n));
-  FixedPoint fixed = packed ? fixed_point::packed_units(summary)
+  FixedPoint fixed = packed ? fixed_point::packed_units(summary, n, count_shift)
                             : fixed_point::wide_units(summary, n, count_shift);
   fixed.count_shift = count_shift;
   // Packed rows pass through single precision, where the smallest numbers become 0.

@@ -165,4 +165,10 @@ inline DoubleDouble split_gain(const DoubleDouble& children, const DoubleDouble&
   return DoubleDouble(unit * difference.high, unit * difference.low) - min_split_gain;
 }
 
+// The inverse: what the children's scores exceed the parent's by if a split has this gain. Scans
+// compare scores, so they convert the gain to beat.
+inline double score_difference(double gain, double min_split_gain) {
+  return 2.0 * (gain + min_split_gain);
+}
+
 }  // namespace hedgerow

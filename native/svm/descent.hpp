@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
+
+#include "svm/linear_rows.hpp"
 
 namespace hedgerow::svm::linear {
 
@@ -47,5 +50,27 @@ class Descent {
   std::uint64_t seed_, epoch_ = 0;
   bool afresh_ = true, converged_ = false;
 };
+
+// In the dual of an SVM with penalty ½‖w‖². β and w belong to the caller, who has set w = Σ β_i
+// x_i; `square` holds the rows' ‖x_i‖².
+struct DualProblem {
+  const double *target, *lower, *upper, *ridge;  // [n_rows]; 0 is within the bounds
+  double epsilon;
+};
+std::unique_ptr<Descent> dual_descent(AnyRows rows, const DualProblem& problem,
+                                      const double* square, double* beta, double* w,
+                                      std::uint64_t seed);
+
+// In the primal of an SVM with penalty Σ|w|. `columns` is X transposed: its rows are features. w
+// and slack belong to the caller and must be consistent; y is −1 or 1.
+std::unique_ptr<Descent> lasso_descent(AnyRows columns, const double* y, const double* C, double* w,
+                                       double* slack, std::uint64_t seed);
+
+// In Crammer and Singer's dual. α is [n_rows][n_classes] and W is [width][n_classes]; both belong
+// to the caller and must be consistent. `square` holds the rows' ‖x_i‖².
+std::unique_ptr<Descent> crammer_singer(AnyRows rows, const std::int32_t* label,
+                                        std::size_t n_classes, const double* C,
+                                        const double* square, double* alpha, double* W,
+                                        std::uint64_t seed);
 
 }  // namespace hedgerow::svm::linear

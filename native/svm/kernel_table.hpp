@@ -56,11 +56,8 @@ class KernelTable {
   // middle of the rows. It must be 0 for kernels of products.
   KernelTable(const KernelRule& rule, const RowMatrix& rows, std::span<const double> centre);
 
-  std::size_t size() const { return n_; }
-  std::size_t n_features() const { return d_; }
-
   // Kernels of rows of the table with all of it: of row rows[i], in slot slots[i] of values, each
-  // of which has place for size() numbers.
+  // of which has place for as many numbers as the table has rows.
   void fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots, T* values,
             int threads) const;
 

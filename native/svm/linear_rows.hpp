@@ -50,9 +50,6 @@ inline void prefetch_bytes(const void* begin, std::size_t bytes) {
 
 template <class T>
 struct DenseRows {
-  using Value = T;
-  static constexpr bool kSparse = false;
-
   const T* values;  // [n_rows][n_features]
   std::size_t n_rows, n_features;
   double bias;  // value of the last, constant feature
@@ -105,9 +102,6 @@ struct DenseRows {
 
 template <class T>
 struct SparseRows {
-  using Value = T;
-  static constexpr bool kSparse = true;
-
   const T* values;
   const std::int32_t* columns;
   const std::int64_t* starts;  // [n_rows + 1]

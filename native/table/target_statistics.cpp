@@ -30,16 +30,27 @@ struct Window {
 }  // namespace
 
 void sums_before(std::span<const std::int32_t> codes, std::span<const std::int64_t> amount,
-                 std::size_t window, std::span<double> sums, std::span<std::int64_t> totals) {
+                 std::span<const std::uint64_t> places, std::uint64_t window,
+                 std::span<double> sums, std::span<std::int64_t> totals) {
   const std::size_t n = codes.size();
   std::ranges::fill(totals, 0);
   Window before{codes, amount, totals};
-  for (std::size_t i = n - window; i < n; ++i) before.add(i, 1);
+  // The window of row i is [oldest, i) on the circle. At first it holds all rows but row 0.
+  std::size_t oldest = n > 1 ? 1 : 0, size = n > 0 ? n - 1 : 0;
+  for (std::size_t i = 1; i < n; ++i) before.add(i, 1);
+  const auto drop_oldest = [&] {
+    before.add(oldest, -1);
+    oldest = oldest + 1 == n ? 0 : oldest + 1;
+    --size;
+  };
   for (std::size_t i = 0; i < n; ++i) {
     if (i % kBatch == 0) check_interrupt();
+    if (i > 0) {
+      before.add(i - 1, 1);
+      if (++size == n) drop_oldest();  // row i itself
+    }
+    while (size > 0 && places[i] - places[oldest] > window) drop_oldest();
     sums[i] = before.sum(i);
-    before.add(i, 1);
-    before.add(i < window ? i + n - window : i - window, -1);
   }
 }
 

@@ -7,16 +7,14 @@
 
 namespace hedgerow {
 
-// Which features may be tested on the same path. Lists of features are increasing.
+// Which features may be tested on the same path (allowed_features.hpp). Lists of features are
+// increasing.
 struct Interactions {
   std::vector<std::vector<int>>
       groups;             // the features of a path belong to one group; empty: no limit
   int most_features = 0;  // maximum number of features on a path; 0: no limit
 
   bool any() const { return !groups.empty() || most_features > 0; }
-
-  // Those of `features` that may be tested below a path with the features `tested`.
-  std::vector<int> allowed(const std::vector<int>& features, const std::vector<int>& tested) const;
 };
 
 struct Constraints {
@@ -32,7 +30,13 @@ struct Constraints {
     return feature_weights.empty() ? 1.0 : feature_weights[feature];
   }
   // The features that trees may use: those with a positive weight.
-  std::vector<int> usable(int n_features) const;
+  std::vector<int> usable(int n_features) const {
+    std::vector<int> features;
+    for (int feature = 0; feature < n_features; ++feature) {
+      if (weight(static_cast<std::size_t>(feature)) > 0.0) features.push_back(feature);
+    }
+    return features;
+  }
 };
 
 }  // namespace hedgerow

@@ -11,7 +11,7 @@ from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by it
 
 __version__ = "0.2.0"
 
-_MODULES = ("exceptions", "explain", "plot", "theory")
+_MODULES = ("cluster", "exceptions", "explain", "plot", "theory")
 _NAMES = {
     "_adaboost": ("AdaBoostClassifier", "AdaBoostRegressor"),
     "_bagging": ("BaggingClassifier", "BaggingRegressor"),
@@ -19,6 +19,9 @@ _NAMES = {
         *("GradientBoostingClassifier", "GradientBoostingRegressor"),
         *("GradientBoostingRanker", "GradientBoostingSurvival", "Loss"),
     ),
+    "_data.memory": ("memory_estimate",),
+    "_data.parquet_predictions": ("predict_parquet",),
+    "_data.parquet_table": ("ParquetTable",),
     "_forest": (
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),
         *("RandomForestClassifier", "RandomForestRegressor"),
@@ -34,7 +37,7 @@ _NAMES = {
     "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
     "_validation": ("cross_validate",),
     "exceptions": (
-        *("DataError", "DataWarning", "HedgerowError"),
+        *("ClusterError", "DataError", "DataWarning", "HedgerowError", "MemoryLimitError"),
         *("ModelFileError", "NoSplitWarning", "ParameterError"),
     ),
 }

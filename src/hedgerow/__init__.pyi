@@ -5,6 +5,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from hedgerow import cluster as cluster
 from hedgerow import exceptions as exceptions
 from hedgerow import explain as explain
 from hedgerow import plot as plot
@@ -18,6 +19,9 @@ from hedgerow._boosting import GradientBoostingRanker as _GradientBoostingRanker
 from hedgerow._boosting import GradientBoostingRegressor as _GradientBoostingRegressor
 from hedgerow._boosting import GradientBoostingSurvival as _GradientBoostingSurvival
 from hedgerow._boosting import Loss as Loss
+from hedgerow._data.memory import memory_estimate as memory_estimate
+from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
+from hedgerow._data.parquet_table import ParquetTable as ParquetTable
 from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
@@ -42,9 +46,11 @@ from hedgerow._svm import OneClassSVM as _OneClassSVM
 from hedgerow._tree import DecisionTreeClassifier as _DecisionTreeClassifier
 from hedgerow._tree import DecisionTreeRegressor as _DecisionTreeRegressor
 from hedgerow._validation import cross_validate as cross_validate
+from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
 from hedgerow.exceptions import DataWarning as DataWarning
 from hedgerow.exceptions import HedgerowError as HedgerowError
+from hedgerow.exceptions import MemoryLimitError as MemoryLimitError
 from hedgerow.exceptions import ModelFileError as ModelFileError
 from hedgerow.exceptions import NoSplitWarning as NoSplitWarning
 from hedgerow.exceptions import ParameterError as ParameterError
@@ -57,6 +63,7 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "ClusterError",
     "DataError",
     "DataWarning",
     "DecisionTreeClassifier",
@@ -73,6 +80,7 @@ __all__ = [
     "LinearSVC",
     "LinearSVR",
     "Loss",
+    "MemoryLimitError",
     "ModelFileError",
     "NearestNeighbors",
     "NoSplitWarning",
@@ -80,29 +88,31 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "ParameterError",
+    "ParquetTable",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
+    "cluster",
     "cross_validate",
     "exceptions",
     "explain",
     "isa_level",
     "load",
+    "memory_estimate",
     "plot",
+    "predict_parquet",
     "report",
     "theory",
 ]
 
-class AdaBoostClassifier(_AdaBoostClassifier):
+class _AdaboostAttributes:
     estimator: Any | None
     n_estimators: int
     learning_rate: float
-    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
     resample: bool
-    error_divisor: Literal["weights", "rows"]
     max_depth: int | None
     max_leaves: int | None
     min_samples_leaf: int
@@ -112,6 +122,150 @@ class AdaBoostClassifier(_AdaBoostClassifier):
     subsample_for_bin: int
     random_state: int | RandomState | None
     n_jobs: int | None
+
+class _BaggingAttributes:
+    estimator: Any | None
+    n_estimators: int
+    max_samples: float | None
+    max_features: float
+    bootstrap: bool
+    bootstrap_features: bool
+    oob_score: bool | Callable[..., Any]
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+
+class _BoostingAttributes:
+    learning_rate: float | Literal["auto"]
+    n_estimators: int | Literal["auto"]
+    budget: Literal["quick", "balanced", "thorough"] | float
+    max_leaves: int | Literal["auto"] | None
+    max_depth: int | None
+    min_samples_leaf: int | Literal["auto"]
+    min_child_weight: float
+    reg_lambda: float | Literal["auto"]
+    reg_alpha: float
+    min_split_gain: float
+    max_delta_step: float
+    max_bins: int
+    subsample: float | Literal["auto"]
+    colsample_bytree: float | Literal["auto"]
+    colsample_bylevel: float
+    colsample_bynode: float
+    boosting: Literal["gradient", "dart"]
+    drop_rate: float
+    skip_drop: float
+    max_drop: int
+    grow_policy: Literal["leafwise", "levelwise"]
+    linear_leaves: bool
+    linear_lambda: float
+    splitter: Literal["hist", "exact"]
+    monotonic_constraints: Iterable[Any] | None
+    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
+    feature_weights: Iterable[Any] | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    max_categories: int
+    unknown_category: Literal["missing", "error"]
+    early_stopping: bool
+    validation_fraction: float
+    validation_rows: Literal["random", "last"]
+    n_iter_no_change: int
+    tol: float
+    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+
+class _ForestAttributes:
+    n_estimators: int
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    bootstrap: bool
+    max_samples: float | None
+    feature_combinations: int | None
+    oob_score: bool | Callable[..., Any]
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    warm_start: bool
+    random_state: int | RandomState | None
+    n_jobs: int | None
+    verbose: int | bool
+
+class _NeighborsAttributes:
+    algorithm: Literal["auto", "brute", "kd_tree"]
+    metric: (
+        Literal[
+            "euclidean",
+            "manhattan",
+            "chebyshev",
+            "minkowski",
+            "cosine",
+            "gower",
+            "precomputed",
+            "l2",
+            "l1",
+            "cityblock",
+            "infinity",
+        ]
+        | Callable[..., Any]
+    )
+    p: float
+    metric_params: Mapping[str, Any] | None
+    n_jobs: int | None
+
+class _StagewiseAttributes:
+    estimator: Any | None
+    response: Literal["gradient", "newton"]
+    step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    learning_rate: float
+    n_estimators: int
+    subsample: float
+    init: Literal["zero"] | Any | None
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    tol: float
+    warm_start: bool
+    random_state: int | RandomState | None
+    verbose: int | bool
+
+class _SvmAttributes:
+    tol: float
+    max_iter: int
+    n_jobs: int | None
+    verbose: int | bool
+
+class _TreeAttributes:
+    splitter: Literal["exact", "hist", "random"]
+    max_depth: int | None
+    max_leaves: int | None
+    min_samples_split: float
+    min_samples_leaf: float
+    min_weight_fraction_leaf: float
+    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    unknown_category: Literal["missing", "error"]
+    max_bins: int
+    subsample_for_bin: int
+    random_state: int | RandomState | None
+    n_jobs: int | None
+
+class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
+    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    error_divisor: Literal["weights", "rows"]
     def __init__(
         self,
         estimator: Any | None = None,
@@ -132,21 +286,8 @@ class AdaBoostClassifier(_AdaBoostClassifier):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class AdaBoostRegressor(_AdaBoostRegressor):
-    estimator: Any | None
-    n_estimators: int
-    learning_rate: float
+class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     loss: Literal["linear", "square", "exponential"]
-    resample: bool
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_leaf: int
-    max_bins: int
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    subsample_for_bin: int
-    random_state: int | RandomState | None
-    n_jobs: int | None
     def __init__(
         self,
         estimator: Any | None = None,
@@ -166,19 +307,8 @@ class AdaBoostRegressor(_AdaBoostRegressor):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class BaggingClassifier(_BaggingClassifier):
-    estimator: Any | None
-    n_estimators: int
-    max_samples: float | None
-    max_features: float
-    bootstrap: bool
-    bootstrap_features: bool
+class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     voting: Literal["soft", "hard"]
-    oob_score: bool | Callable[..., Any]
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         estimator: Any | None = None,
@@ -196,18 +326,7 @@ class BaggingClassifier(_BaggingClassifier):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class BaggingRegressor(_BaggingRegressor):
-    estimator: Any | None
-    n_estimators: int
-    max_samples: float | None
-    max_features: float
-    bootstrap: bool
-    bootstrap_features: bool
-    oob_score: bool | Callable[..., Any]
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
+class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
     def __init__(
         self,
         estimator: Any | None = None,
@@ -224,24 +343,9 @@ class BaggingRegressor(_BaggingRegressor):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class DecisionTreeClassifier(_DecisionTreeClassifier):
+class DecisionTreeClassifier(_TreeAttributes, _DecisionTreeClassifier):
     criterion: Literal["gini", "entropy", "log_loss"]
-    splitter: Literal["exact", "hist", "random"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
     class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    random_state: int | RandomState | None
-    n_jobs: int | None
     def __init__(
         self,
         *,
@@ -267,23 +371,8 @@ class DecisionTreeClassifier(_DecisionTreeClassifier):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class DecisionTreeRegressor(_DecisionTreeRegressor):
+class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
     criterion: Literal["squared_error", "absolute_error"]
-    splitter: Literal["exact", "hist", "random"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    random_state: int | RandomState | None
-    n_jobs: int | None
     def __init__(
         self,
         *,
@@ -305,35 +394,14 @@ class DecisionTreeRegressor(_DecisionTreeRegressor):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class ExtraTreesClassifier(_ExtraTreesClassifier):
-    n_estimators: int
+class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
-    bootstrap: bool
-    max_samples: float | None
-    feature_combinations: int | None
-    oob_score: bool | Callable[..., Any]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
         | list[Mapping[Any, float]]
         | None
     )
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -365,30 +433,9 @@ class ExtraTreesClassifier(_ExtraTreesClassifier):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class ExtraTreesRegressor(_ExtraTreesRegressor):
-    n_estimators: int
+class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
     criterion: Literal["squared_error", "absolute_error"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
-    bootstrap: bool
-    max_samples: float | None
-    feature_combinations: int | None
     keep_targets: bool
-    oob_score: bool | Callable[..., Any]
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -417,56 +464,15 @@ class ExtraTreesRegressor(_ExtraTreesRegressor):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class GradientBoostingClassifier(_GradientBoostingClassifier):
+class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifier):
     loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"] | Callable[..., Any]
     focal_gamma: float
-    learning_rate: float | Literal["auto"]
-    n_estimators: int | Literal["auto"]
-    budget: Literal["quick", "balanced", "thorough"] | float
-    max_leaves: int | Literal["auto"] | None
-    max_depth: int | None
-    min_samples_leaf: int | Literal["auto"]
-    min_child_weight: float
-    reg_lambda: float | Literal["auto"]
-    reg_alpha: float
-    min_split_gain: float
-    max_delta_step: float
-    max_bins: int
-    subsample: float | Literal["auto"]
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
-    colsample_bytree: float | Literal["auto"]
-    colsample_bylevel: float
-    colsample_bynode: float
-    boosting: Literal["gradient", "dart"]
-    drop_rate: float
-    skip_drop: float
-    max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
-    linear_leaves: bool
-    linear_lambda: float
-    splitter: Literal["hist", "exact"]
     multi_strategy: Literal["separate", "vector"]
-    monotonic_constraints: Iterable[Any] | None
-    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
-    feature_weights: Iterable[Any] | None
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    max_categories: int
-    unknown_category: Literal["missing", "error"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     scale_pos_weight: float
-    early_stopping: bool
-    validation_fraction: float
-    validation_rows: Literal["random", "last"]
     calibration: Literal["sigmoid", "isotonic", "temperature"] | None
     calibration_fraction: float
-    n_iter_no_change: int
-    tol: float
-    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -526,55 +532,14 @@ class GradientBoostingClassifier(_GradientBoostingClassifier):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class GradientBoostingRanker(_GradientBoostingRanker):
+class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
     loss: Literal["ndcg", "map", "pairwise", "listwise"]
     gain: Literal["exponential", "linear"] | Sequence[float] | NDArray[Any]
     truncation: int | None
     sigma: float
     normalize: bool
     qid_column: int | str | None
-    learning_rate: float | Literal["auto"]
-    n_estimators: int | Literal["auto"]
-    budget: Literal["quick", "balanced", "thorough"] | float
-    max_leaves: int | Literal["auto"] | None
-    max_depth: int | None
-    min_samples_leaf: int | Literal["auto"]
-    min_child_weight: float
-    reg_lambda: float | Literal["auto"]
-    reg_alpha: float
-    min_split_gain: float
-    max_delta_step: float
-    max_bins: int
-    subsample: float | Literal["auto"]
     sampling: Literal["uniform", "group", "gradient", "minimal_variance"]
-    colsample_bytree: float | Literal["auto"]
-    colsample_bylevel: float
-    colsample_bynode: float
-    boosting: Literal["gradient", "dart"]
-    drop_rate: float
-    skip_drop: float
-    max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
-    linear_leaves: bool
-    linear_lambda: float
-    splitter: Literal["hist", "exact"]
-    monotonic_constraints: Iterable[Any] | None
-    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
-    feature_weights: Iterable[Any] | None
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    max_categories: int
-    unknown_category: Literal["missing", "error"]
-    early_stopping: bool
-    validation_fraction: float
-    validation_rows: Literal["random", "last"]
-    n_iter_no_change: int
-    tol: float
-    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -630,7 +595,7 @@ class GradientBoostingRanker(_GradientBoostingRanker):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class GradientBoostingRegressor(_GradientBoostingRegressor):
+class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor):
     loss: (
         Literal[
             "squared_error",
@@ -651,51 +616,10 @@ class GradientBoostingRegressor(_GradientBoostingRegressor):
     quantile: float | Sequence[float] | NDArray[Any]
     delta: float | None
     tweedie_power: float
-    learning_rate: float | Literal["auto"]
-    n_estimators: int | Literal["auto"]
-    budget: Literal["quick", "balanced", "thorough"] | float
-    max_leaves: int | Literal["auto"] | None
-    max_depth: int | None
-    min_samples_leaf: int | Literal["auto"]
-    min_child_weight: float
-    reg_lambda: float | Literal["auto"]
-    reg_alpha: float
-    min_split_gain: float
-    max_delta_step: float
-    max_bins: int
-    subsample: float | Literal["auto"]
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
-    colsample_bytree: float | Literal["auto"]
-    colsample_bylevel: float
-    colsample_bynode: float
-    boosting: Literal["gradient", "dart"]
-    drop_rate: float
-    skip_drop: float
-    max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
-    linear_leaves: bool
-    linear_lambda: float
-    splitter: Literal["hist", "exact"]
     multi_strategy: Literal["separate", "vector"]
-    monotonic_constraints: Iterable[Any] | None
-    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
-    feature_weights: Iterable[Any] | None
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    max_categories: int
-    unknown_category: Literal["missing", "error"]
-    early_stopping: bool
-    validation_fraction: float
-    validation_rows: Literal["random", "last"]
     calibration: Literal["conformal"] | None
     calibration_fraction: float
-    n_iter_no_change: int
-    tol: float
-    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -768,53 +692,12 @@ class GradientBoostingRegressor(_GradientBoostingRegressor):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class GradientBoostingSurvival(_GradientBoostingSurvival):
+class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
     loss: Literal["cox", "aft"]
     ties: Literal["efron", "breslow"]
     aft_distribution: Literal["normal", "logistic", "extreme"]
     aft_scale: float | Literal["auto"]
-    learning_rate: float | Literal["auto"]
-    n_estimators: int | Literal["auto"]
-    budget: Literal["quick", "balanced", "thorough"] | float
-    max_leaves: int | Literal["auto"] | None
-    max_depth: int | None
-    min_samples_leaf: int | Literal["auto"]
-    min_child_weight: float
-    reg_lambda: float | Literal["auto"]
-    reg_alpha: float
-    min_split_gain: float
-    max_delta_step: float
-    max_bins: int
-    subsample: float | Literal["auto"]
     sampling: Literal["uniform", "group", "gradient", "minimal_variance"]
-    colsample_bytree: float | Literal["auto"]
-    colsample_bylevel: float
-    colsample_bynode: float
-    boosting: Literal["gradient", "dart"]
-    drop_rate: float
-    skip_drop: float
-    max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
-    linear_leaves: bool
-    linear_lambda: float
-    splitter: Literal["hist", "exact"]
-    monotonic_constraints: Iterable[Any] | None
-    interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
-    feature_weights: Iterable[Any] | None
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    max_categories: int
-    unknown_category: Literal["missing", "error"]
-    early_stopping: bool
-    validation_fraction: float
-    validation_rows: Literal["random", "last"]
-    n_iter_no_change: int
-    tol: float
-    eval_metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | None
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -868,29 +751,9 @@ class GradientBoostingSurvival(_GradientBoostingSurvival):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class KNeighborsClassifier(_KNeighborsClassifier):
+class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
-    algorithm: Literal["auto", "brute", "kd_tree"]
-    metric: (
-        Literal[
-            "euclidean",
-            "manhattan",
-            "chebyshev",
-            "minkowski",
-            "cosine",
-            "gower",
-            "precomputed",
-            "l2",
-            "l1",
-            "cityblock",
-            "infinity",
-        ]
-        | Callable[..., Any]
-    )
-    p: float
-    metric_params: Mapping[str, Any] | None
-    n_jobs: int | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -916,29 +779,9 @@ class KNeighborsClassifier(_KNeighborsClassifier):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class KNeighborsRegressor(_KNeighborsRegressor):
+class KNeighborsRegressor(_NeighborsAttributes, _KNeighborsRegressor):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
-    algorithm: Literal["auto", "brute", "kd_tree"]
-    metric: (
-        Literal[
-            "euclidean",
-            "manhattan",
-            "chebyshev",
-            "minkowski",
-            "cosine",
-            "gower",
-            "precomputed",
-            "l2",
-            "l1",
-            "cityblock",
-            "infinity",
-        ]
-        | Callable[..., Any]
-    )
-    p: float
-    metric_params: Mapping[str, Any] | None
-    n_jobs: int | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -964,20 +807,16 @@ class KNeighborsRegressor(_KNeighborsRegressor):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class LinearSVC(_LinearSVC):
+class LinearSVC(_SvmAttributes, _LinearSVC):
     penalty: Literal["l1", "l2"]
     loss: Literal["hinge", "squared_hinge"]
     dual: Literal["auto"] | bool
-    tol: float
     C: float
     multi_class: Literal["ovr", "crammer_singer"]
     fit_intercept: bool
     intercept_scaling: float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
     random_state: int | RandomState | None
-    max_iter: int
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         penalty: Literal["l1", "l2"] = "l2",
@@ -996,18 +835,14 @@ class LinearSVC(_LinearSVC):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class LinearSVR(_LinearSVR):
+class LinearSVR(_SvmAttributes, _LinearSVR):
     epsilon: float
-    tol: float
     C: float
     loss: Literal["epsilon_insensitive", "squared_epsilon_insensitive"]
     fit_intercept: bool
     intercept_scaling: float
     dual: Literal["auto"] | bool
     random_state: int | RandomState | None
-    max_iter: int
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1024,29 +859,9 @@ class LinearSVR(_LinearSVR):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class NearestNeighbors(_NearestNeighbors):
+class NearestNeighbors(_NeighborsAttributes, _NearestNeighbors):
     n_neighbors: int
     radius: float
-    algorithm: Literal["auto", "brute", "kd_tree"]
-    metric: (
-        Literal[
-            "euclidean",
-            "manhattan",
-            "chebyshev",
-            "minkowski",
-            "cosine",
-            "gower",
-            "precomputed",
-            "l2",
-            "l1",
-            "cityblock",
-            "infinity",
-        ]
-        | Callable[..., Any]
-    )
-    p: float
-    metric_params: Mapping[str, Any] | None
-    n_jobs: int | None
     def __init__(
         self,
         *,
@@ -1072,7 +887,7 @@ class NearestNeighbors(_NearestNeighbors):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class NuSVC(_NuSVC):
+class NuSVC(_SvmAttributes, _NuSVC):
     nu: float
     kernel: (
         Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
@@ -1082,16 +897,12 @@ class NuSVC(_NuSVC):
     coef0: float
     shrinking: bool
     probability: bool
-    tol: float
     cache_size: float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
-    max_iter: int
     multi_class: Literal["ovo", "ovr"]
     decision_function_shape: Literal["ovo", "ovr"]
     break_ties: bool
     random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1115,7 +926,7 @@ class NuSVC(_NuSVC):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class NuSVR(_NuSVR):
+class NuSVR(_SvmAttributes, _NuSVR):
     nu: float
     C: float
     kernel: (
@@ -1124,12 +935,8 @@ class NuSVR(_NuSVR):
     degree: int
     gamma: Literal["scale", "auto"] | float
     coef0: float
-    tol: float
     shrinking: bool
     cache_size: float
-    max_iter: int
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1148,20 +955,16 @@ class NuSVR(_NuSVR):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class OneClassSVM(_OneClassSVM):
+class OneClassSVM(_SvmAttributes, _OneClassSVM):
     kernel: (
         Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
     )
     degree: int
     gamma: Literal["scale", "auto"] | float
     coef0: float
-    tol: float
     nu: float
     shrinking: bool
     cache_size: float
-    max_iter: int
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1179,30 +982,10 @@ class OneClassSVM(_OneClassSVM):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class RadiusNeighborsClassifier(_RadiusNeighborsClassifier):
+class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier):
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
     outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
-    algorithm: Literal["auto", "brute", "kd_tree"]
-    metric: (
-        Literal[
-            "euclidean",
-            "manhattan",
-            "chebyshev",
-            "minkowski",
-            "cosine",
-            "gower",
-            "precomputed",
-            "l2",
-            "l1",
-            "cityblock",
-            "infinity",
-        ]
-        | Callable[..., Any]
-    )
-    p: float
-    metric_params: Mapping[str, Any] | None
-    n_jobs: int | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1229,29 +1012,9 @@ class RadiusNeighborsClassifier(_RadiusNeighborsClassifier):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class RadiusNeighborsRegressor(_RadiusNeighborsRegressor):
+class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
-    algorithm: Literal["auto", "brute", "kd_tree"]
-    metric: (
-        Literal[
-            "euclidean",
-            "manhattan",
-            "chebyshev",
-            "minkowski",
-            "cosine",
-            "gower",
-            "precomputed",
-            "l2",
-            "l1",
-            "cityblock",
-            "infinity",
-        ]
-        | Callable[..., Any]
-    )
-    p: float
-    metric_params: Mapping[str, Any] | None
-    n_jobs: int | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1277,35 +1040,14 @@ class RadiusNeighborsRegressor(_RadiusNeighborsRegressor):
         n_jobs: int | None = None,
     ) -> None: ...
 
-class RandomForestClassifier(_RandomForestClassifier):
-    n_estimators: int
+class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
     criterion: Literal["gini", "entropy", "log_loss"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
-    bootstrap: bool
-    max_samples: float | None
-    feature_combinations: int | None
-    oob_score: bool | Callable[..., Any]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
         | list[Mapping[Any, float]]
         | None
     )
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1337,30 +1079,9 @@ class RandomForestClassifier(_RandomForestClassifier):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class RandomForestRegressor(_RandomForestRegressor):
-    n_estimators: int
+class RandomForestRegressor(_ForestAttributes, _RandomForestRegressor):
     criterion: Literal["squared_error", "absolute_error"]
-    max_depth: int | None
-    max_leaves: int | None
-    min_samples_split: float
-    min_samples_leaf: float
-    min_weight_fraction_leaf: float
-    max_features: Literal["sqrt", "log2", "log2+1"] | float | None
-    min_impurity_decrease: float
-    ccp_alpha: float
-    bootstrap: bool
-    max_samples: float | None
-    feature_combinations: int | None
     keep_targets: bool
-    oob_score: bool | Callable[..., Any]
-    categorical_features: Literal["auto"] | Iterable[Any] | None
-    unknown_category: Literal["missing", "error"]
-    max_bins: int
-    subsample_for_bin: int
-    warm_start: bool
-    random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1389,7 +1110,7 @@ class RandomForestRegressor(_RandomForestRegressor):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class SVC(_SVC):
+class SVC(_SvmAttributes, _SVC):
     C: float
     kernel: (
         Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
@@ -1399,16 +1120,12 @@ class SVC(_SVC):
     coef0: float
     shrinking: bool
     probability: bool
-    tol: float
     cache_size: float
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
-    max_iter: int
     multi_class: Literal["ovo", "ovr"]
     decision_function_shape: Literal["ovo", "ovr"]
     break_ties: bool
     random_state: int | RandomState | None
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1432,21 +1149,17 @@ class SVC(_SVC):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class SVR(_SVR):
+class SVR(_SvmAttributes, _SVR):
     kernel: (
         Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"] | Callable[..., Any]
     )
     degree: int
     gamma: Literal["scale", "auto"] | float
     coef0: float
-    tol: float
     C: float
     epsilon: float
     shrinking: bool
     cache_size: float
-    max_iter: int
-    n_jobs: int | None
-    verbose: int | bool
     def __init__(
         self,
         *,
@@ -1465,22 +1178,8 @@ class SVR(_SVR):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class StagewiseClassifier(_StagewiseClassifier):
-    estimator: Any | None
+class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
     loss: Literal["log_loss", "exponential"] | Any
-    response: Literal["gradient", "newton"]
-    step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
-    learning_rate: float
-    n_estimators: int
-    subsample: float
-    init: Literal["zero"] | Any | None
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-    random_state: int | RandomState | None
-    verbose: int | bool
     def __init__(
         self,
         estimator: Any | None = None,
@@ -1501,23 +1200,9 @@ class StagewiseClassifier(_StagewiseClassifier):
         verbose: int | bool = 0,
     ) -> None: ...
 
-class StagewiseRegressor(_StagewiseRegressor):
-    estimator: Any | None
+class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
     loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"] | Any
     alpha: float
-    response: Literal["gradient", "newton"]
-    step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
-    learning_rate: float
-    n_estimators: int
-    subsample: float
-    init: Literal["zero"] | Any | None
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    tol: float
-    warm_start: bool
-    random_state: int | RandomState | None
-    verbose: int | bool
     def __init__(
         self,
         estimator: Any | None = None,

@@ -168,6 +168,20 @@ def explain_parameters(estimator: Declared, names: Iterable[str]) -> None:
             raise ParameterError(unknown_parameter(own, type(estimator), parameters))
 
 
+class MissingArgumentError(TypeError):
+    """An argument is missing that only a table with a column for it makes unnecessary."""
+
+
+class _InTable:
+    """The default of an argument that may be a column of a `ParquetTable`."""
+
+    def __repr__(self) -> str:
+        return "in the table"
+
+
+IN_TABLE = _InTable()
+
+
 def with_argument_hints(function: F) -> F:
     """Decorate a function or method so that errors about its arguments suggest the right ones."""
 
@@ -175,6 +189,9 @@ def with_argument_hints(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
+        except MissingArgumentError:
+            signature = inspect.signature(function)
+            raise TypeError(_call_message(function, signature, args, kwargs)) from None
         except TypeError:
             _explain_call(function, args, kwargs)
             raise
@@ -259,7 +276,7 @@ def _missing_arguments(
     name: str, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any], hidden: int
 ) -> str | None:
     arguments = signature.parameters
-    required = [each for each in arguments if arguments[each].default is Argument.empty]
+    required = [each for each in arguments if arguments[each].default in (Argument.empty, IN_TABLE)]
     missing = [each for each in required if each not in {*list(arguments)[: len(args)], *kwargs}]
     if not missing:  # an argument is passed twice
         return None

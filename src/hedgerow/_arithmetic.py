@@ -3,7 +3,9 @@
 NumPy does not specify the order of a sum or the last bit of `exp`, `log` and `hypot`: sums of more
 than 8,192 numbers differ between its versions, matrix products between linear algebra libraries and
 their kernels, `exp`, `log` and `hypot` between processors. Everything that determines a bit of a
-model is computed here, or by NumPy's elementwise operations, which are rounded correctly.
+model is computed here, by the kernels, or by NumPy's elementwise operations, which are rounded
+correctly. Sums are exact and rounded once (`native/shared/sums.hpp`), so that they do not depend on
+the order of rows.
 """
 
 from __future__ import annotations
@@ -13,17 +15,45 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _native
+from hedgerow._collective import workers
 from hedgerow._types import Floats
 
 
 def sum_of(numbers: Any) -> float:
-    """Return the sum of all numbers of an array, in row-major order."""
-    return _native.pairwise_sum(np.ascontiguousarray(numbers, np.float64).reshape(-1))
+    """Return the exact sum of all numbers of an array, rounded once."""
+    return _native.sum_rows(np.ascontiguousarray(numbers, np.float64).reshape(-1))
 
 
 def mean_of(numbers: Any) -> float:
     """Return the mean of all numbers of an array; NaN if there are none."""
     return sum_of(numbers) / np.size(numbers) if np.size(numbers) else np.nan
+
+
+def sums_of_rows(matrix: Any) -> Floats:
+    """Return the sum of each row of a matrix."""
+    return np.array([sum_of(row) for row in matrix])
+
+
+def sums_by_group(numbers: Any, group: Any, n_groups: int) -> Floats:
+    """Return the sum of the numbers of each group: in order in blocks, exact between them."""
+    return _native.sum_groups(
+        np.ascontiguousarray(numbers, np.float64), np.ascontiguousarray(group, np.int64), n_groups
+    )
+
+
+def sums_by_class(index: Any, weights: Floats | None, n_classes: int) -> Floats:
+    """Return the total weight of each class, exact until it is rounded, or its number of rows.
+
+    `index` is the class (or leaf) of each row; the rows of all workers count.
+    """
+    together = workers()
+    if weights is None:
+        counts = np.bincount(index, minlength=n_classes).astype(np.int64)
+        return together.sum(counts).astype(np.float64)
+    if together.size == 1:
+        return sums_by_group(weights, index, n_classes)
+    words = [_native.sum_words(np.ascontiguousarray(weights[index == k])) for k in range(n_classes)]
+    return np.array([_native.sum_of_words(of_class) for of_class in together.sum(np.array(words))])
 
 
 def exp(numbers: Any) -> Floats:

@@ -196,6 +196,13 @@ def _histogram_edges(halves: Floats, low: float, high: float, most_bars: int) ->
     return low + max(abs(low), 1.0) * np.array([-0.25, 0.25])
 
 
+def some_rows(n_rows: int, most: int, seed: int = 0) -> NDArray[np.intp]:
+    """Return all rows or, of more than `most`, a random sample in their order."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.RandomState(seed).permutation(n_rows)[:most])
+
+
 def thinned(n: int, most: int) -> NDArray[np.intp]:
     """Return the indices of at most `most` of n points, including the first and the last."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))

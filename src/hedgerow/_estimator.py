@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow._arguments import (
+    IN_TABLE,
     add_argument_hints,
     attribute_hint,
     explain_arguments,
     explain_parameters,
     with_argument_hints,
 )
+from hedgerow._collective import workers
 from hedgerow._contract import Internals, SklearnEstimator, TableInternals
+from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_table import BinnedTable
+from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
-from hedgerow._data.outputs import ClassOutputs, one_or_list
-from hedgerow._data.target import columns_of, has_columns, read_weights
-from hedgerow._params import Parameter
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.target import columns_of, fit_columns, has_columns, read_weights
+from hedgerow._params import Parameter, check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from hedgerow._tree.additive import AdditiveTrees
+
+S = TypeVar("S")
+T = TypeVar("T", bound=np.generic)
 
 # For fewer rows, determining the number of threads takes longer than predicting them.
 FEW_ROWS = 32
@@ -47,6 +57,30 @@ class TableModel(Protocol):
     @property
     def category_bins(self) -> list[Any]:
         """The bin of each category code, for each categorical feature."""
+
+
+class BinnedModel(Protocol):
+    """The part of a fitted model that reading a table in bins needs."""
+
+    @property
+    def schema(self) -> TableSchema:
+        """Columns and categories of the table of `fit`."""
+
+    @property
+    def binner(self) -> Binner:
+        """The bins that trees were grown on."""
+
+
+def by_batch(compute: Callable[[S, Any], NDArray[T]]) -> Callable[[S, Any], NDArray[T]]:
+    """Let a method that returns an array with an entry for each row take a `ParquetTable`."""
+
+    @wraps(compute)
+    def method(self: S, X: Any) -> NDArray[T]:
+        if isinstance(X, ParquetTable):
+            return X.computed(partial(compute, self), getattr(self, "verbose", 0))
+        return compute(self, X)
+
+    return method
 
 
 class Estimator(BaseEstimator):
@@ -150,15 +184,30 @@ class TableEstimator(Estimator):
 
     def _read(self, X: Any, schema: TableSchema) -> Table:
         """Read a table according to the estimator's parameters."""
-        name, unknown = type(self).__name__, self.unknown_category
-        return read_table(X, schema, unknown_category=unknown, estimator_name=name)
+        return read_table(
+            X,
+            schema,
+            unknown_category=self.unknown_category,
+            estimator_name=type(self).__name__,
+            verbose=self.verbose if hasattr(self, "verbose") else 0,
+        )
+
+    def _tree_rows(self, X: Any) -> NDArray[Any] | BinnedRows:
+        """Read a table as `_matrix` does, unless it is in files and shares its bins."""
+        if isinstance(X, BinnedTable) and X.is_streamed:
+            return self._rows_in_bins(X)
+        return self._matrix(X)
+
+    def _rows_in_bins(self, X: BinnedTable) -> NDArray[Any] | BinnedRows:
+        model: BinnedModel = self._fitted_model()
+        return rows_of(self._read(X, model.schema), model.binner)
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         """Read a table into the matrix that thresholds and category sets refer to."""
         model: TableModel = self._fitted_model()
         return as_matrix(self._read(X, model.schema), model.category_bins)
 
-    def _threads_for(self, rows: NDArray[Any]) -> int:
+    def _threads_for(self, rows: NDArray[Any] | BinnedRows) -> int:
         return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:
@@ -170,6 +219,44 @@ class TableEstimator(Estimator):
         return tags
 
 
+class LeafEstimator(TableEstimator):
+    """A decision tree or a forest."""
+
+    def fit(self, X: Any, y: Any = IN_TABLE, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        If this raises, Ctrl-C included, the estimator is left unchanged.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
+            missing values; strings and categories are categorical features. A `ParquetTable` is
+            read from its files, a few columns at a time; a decision tree needs
+            ``splitter="hist"`` for it.
+        y : array of shape (n_rows,) or (n_rows, n_outputs)
+            The target. Not needed if X is a `ParquetTable` that has one.
+        sample_weight : array of shape (n_rows,), optional
+            Sample weights, nonnegative and not all 0.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        y, sample_weight, _ = fit_columns(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit the model with checked parameters."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
 def adopt(estimator: Estimator, attributes: dict[str, Any]) -> None:
     """Make the estimator the result of a fit, in place of any earlier one.
 
@@ -178,6 +265,11 @@ def adopt(estimator: Estimator, attributes: dict[str, Any]) -> None:
     """
     kept = {name: value for name, value in vars(estimator).items() if not _is_fitted(name)}
     estimator.__dict__ = kept | attributes
+
+
+def fitted_attributes(estimator: Estimator) -> dict[str, Any]:
+    """Return what a fit has made of the estimator, for `adopt`."""
+    return {name: value for name, value in vars(estimator).items() if _is_fitted(name)}
 
 
 def _is_fitted(attribute: str) -> bool:
@@ -206,10 +298,10 @@ def seed_nested(estimator: SklearnEstimator, stream: np.random.RandomState, high
 
 
 def seed_of(random_state: int | np.random.RandomState | None) -> int:
-    """Return the seed of one fit with this `random_state`."""
+    """Return the seed of one fit with this `random_state`; all workers get that of the first."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31))
-    return int(random_state)
+        random_state = int(check_random_state(random_state).randint(2**31))
+    return workers().objects(int(random_state))[0]
 
 
 class ScoredClassifier(ClassifierMixin):
@@ -272,4 +364,24 @@ class LeafClassifier(ScoredClassifier):
         return outputs.labels(outputs.votes(values))
 
 
-add_argument_hints(LeafClassifier)  # which is not an Estimator by itself
+class LeafRegressor(RegressorMixin):
+    """A regressor that predicts by leaf values: a decision tree, a forest or bagging."""
+
+    # Returns the leaf value of each row, or the mean over several models.
+    _values: Callable[[Any], Floats]
+
+    def _number_outputs(self) -> NumberOutputs:
+        outputs: NumberOutputs = self._model.outputs
+        return outputs
+
+    def predict(self, X: Any) -> Floats:
+        """Return the value of each row's leaf, or the mean over several models.
+
+        With several outputs there is a column for each.
+        """
+        means = self._values(X)
+        return self._number_outputs().prediction(means)
+
+
+for mixin in (LeafClassifier, LeafRegressor):  # which are not Estimators by themselves
+    add_argument_hints(mixin)

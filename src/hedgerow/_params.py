@@ -144,11 +144,18 @@ def _is_eval_metric(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
+def is_estimator(value: Any) -> bool:
+    """Return whether a value is an estimator in scikit-learn's sense, not the class of one."""
+    needed = ("fit", "predict", "get_params")
+    return not isinstance(value, type) and all(hasattr(value, name) for name in needed)
+
+
 AUTO = Options(("auto",))
 FRACTION = Number(0, 1, open_low=True)
 NOT_NEGATIVE = Number(0)
 COUNT = Number(1, MOST, integer=True)
 NOTHING = ParameterKind("None", lambda value: value is None, "None")
+SOMETHING = ParameterKind("…", lambda value: value is not None)
 FLAG = ParameterKind("True or False", lambda value: isinstance(value, (bool, np.bool_)), "bool")
 TRUE = ParameterKind("True", bool, "bool")
 FUNCTION = ParameterKind(

@@ -1,9 +1,11 @@
 """Exceptions and warnings; an exception is also the built-in one that a caller would expect."""
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "DataWarning",
     "HedgerowError",
+    "MemoryLimitError",
     "ModelFileError",
     "NoSplitWarning",
     "ParameterError",
@@ -26,9 +28,17 @@ class ParameterError(HedgerowError, ValueError):
     """A parameter with a value that is not allowed."""
 
 
+class MemoryLimitError(HedgerowError, MemoryError):
+    """A fit that would need more memory than its memory_limit."""
+
+
 class ModelFileError(HedgerowError, ValueError):
     """A file that is damaged, is not a model, or has a version that this library cannot read."""
 
 
 class NoSplitWarning(UserWarning):
     """No tree of the model has a split: the prediction is the same for every row."""
+
+
+class ClusterError(HedgerowError, RuntimeError):
+    """A distributed fit that cannot go on: a worker failed, left, or did not answer in time."""

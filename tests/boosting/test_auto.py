@@ -18,7 +18,7 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow._boosting.fit.auto import Budget
-from hedgerow._boosting.fit.dataset import Dataset, split_folds
+from hedgerow._boosting.fit.dataset import Dataset, _fold_sizes, split_folds
 from hedgerow._boosting.fit.round_grower import member_seeds
 from hedgerow._data.intake import learn_schema
 from hedgerow._model_file.boosted import read_choice, write_choice
@@ -216,6 +216,20 @@ def test_folds_hold_out_the_same_part_of_each_class_and_never_all_of_one():
         assert np.count_nonzero(dataset.target == 0.0) == 20
         assert np.count_nonzero(dataset.target == 1.0) == 2
         assert 3.0 not in dataset.target
+
+
+@pytest.mark.parametrize("counts", [[17, 9, 31], [1] * 23, [2, 3, 2, 4] * 5])
+def test_folds_differ_by_one_row_at_most_in_all_and_in_each_class(counts):
+    labels = np.random.RandomState(1).permutation(np.repeat(np.arange(float(len(counts))), counts))
+    sizes = _fold_sizes(np.array(counts), 5)
+    assert sizes.sum(axis=1).tolist() == counts
+    assert np.ptp(sizes.sum(axis=0)) <= 1
+    assert np.ptp(sizes, axis=1).max() <= 1
+    folds = split_folds(examples(np.zeros((len(labels), 1)), labels), 5, 0, True, "random")
+    several = np.array(counts) > 1
+    for fold, (_, holdout) in enumerate(folds):
+        held_out = np.bincount(holdout.target.astype(int), minlength=len(counts))
+        np.testing.assert_array_equal(held_out, np.where(several, sizes[:, fold], 0))
 
 
 def test_folds_hold_out_whole_groups():

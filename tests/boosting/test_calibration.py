@@ -221,22 +221,31 @@ COUNTS = {
 @pytest.mark.parametrize("coverage", [0.8, 0.95])
 @pytest.mark.parametrize(("loss", "power"), [("poisson", 1.0), ("gamma", 2.0), ("tweedie", 1.5)])
 def test_intervals_of_counts_are_as_wide_as_their_mean_asks_for(loss, power, coverage, tmp_path):
-    model = GradientBoostingRegressor(loss=loss, n_estimators=100, calibration="conformal")
-    model.fit(PLACE[:8_000], COUNTS[loss][:8_000]).save(tmp_path / "m")
-    ends = model.predict_interval(PLACE[8_000:], coverage)
-    np.testing.assert_array_equal(
-        hr.load(tmp_path / "m").predict_interval(PLACE[8_000:], coverage), ends
-    )
-    low, high = ends.T
-    y, mean = COUNTS[loss][8_000:], model.predict(PLACE[8_000:])
-    inside = (low <= y) & (y <= high)
+    inside, large, spreads = [], [], []
+    for seed in range(5):  # the holdout is a sample, and so is what it covers
+        model = GradientBoostingRegressor(
+            loss=loss, n_estimators=100, calibration="conformal", random_state=seed
+        )
+        model.fit(PLACE[:8_000], COUNTS[loss][:8_000]).save(tmp_path / "m")
+        ends = model.predict_interval(PLACE[8_000:], coverage)
+        np.testing.assert_array_equal(
+            hr.load(tmp_path / "m").predict_interval(PLACE[8_000:], coverage), ends
+        )
+        low, high = ends.T
+        assert (low >= 0.0).all()
+        y, mean = COUNTS[loss][8_000:], model.predict(PLACE[8_000:])
+        inside.append((low <= y) & (y <= high))
+        large.append(mean > 30.0)
+        scale = (high - mean) / mean ** (power / 2)
+        spreads.append(np.ptp(scale) / scale[0])
+    inside, large = np.concatenate(inside), np.concatenate(large)
     assert inside.mean() == pytest.approx(coverage, abs=0.02)
     if loss == "gamma":  # whose shape is the same at every mean, but for its scale
-        assert inside[mean > 30.0].mean() == pytest.approx(coverage, abs=0.02)
-        assert inside[mean < 30.0].mean() == pytest.approx(coverage, abs=0.02)
-    assert (low >= 0.0).all()
-    half = high - mean
-    np.testing.assert_allclose(half / mean ** (power / 2), half[0] / mean[0] ** (power / 2))
+        assert inside[large].mean() == pytest.approx(coverage, abs=0.02)
+        assert inside[~large].mean() == pytest.approx(coverage, abs=0.02)
+    # Intervals grow faster only if the holdout shows that they should, here by chance and a little.
+    assert min(spreads) < 1e-7
+    assert max(spreads) < 0.2
 
 
 def test_intervals_of_parts_stay_between_0_and_1():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from hedgerow import GradientBoostingClassifier, ParameterError
-from hedgerow._boosting.losses import BinaryLogLoss, SquaredError
+from hedgerow._boosting.losses import BinaryLogLoss, QuantileLoss, SquaredError, TweedieLoss
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
 
 TWO, THREE = np.array(["a", "b"]), np.array(["a", "b", "c"])
@@ -40,6 +40,72 @@ def test_rmse_is_scikit_learn_s(seed):
     y, s, w = rng.normal(size=20), rng.normal(size=20), rng.uniform(0.1, 2, 20)
     expected = sk.root_mean_squared_error(y, s, sample_weight=w)
     assert REGRESSION["rmse"][1](y, s, w) == pytest.approx(expected, rel=1e-12)
+
+
+REGRESSION_ORACLES = {
+    "mse": sk.mean_squared_error,
+    "mae": sk.mean_absolute_error,
+    "mape": sk.mean_absolute_percentage_error,
+    "median_absolute_error": sk.median_absolute_error,
+    "r2": sk.r2_score,
+}
+
+
+@pytest.mark.parametrize("name", REGRESSION_ORACLES)
+@given(st.integers(0, 2**31))
+def test_metrics_of_numbers_are_scikit_learn_s(name, seed):
+    rng = np.random.default_rng(seed)
+    y, s, w = rng.normal(size=20), rng.normal(size=20), rng.uniform(0.1, 2, 20)
+    for weights in (w, None):
+        expected = REGRESSION_ORACLES[name](y, s, sample_weight=weights)
+        assert REGRESSION[name][1](y, s, weights) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [1.0, 1.1, 1.5, 1.9, 2.0])
+@given(st.integers(0, 2**31))
+def test_deviances_are_scikit_learn_s(power, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.gamma(1.0, size=30) * (1.0 if power == 2.0 else rng.random(30) < 0.7)
+    s, w = rng.gamma(1.0, size=30) + 1e-9, rng.uniform(0.1, 2, 30)
+    loss = TweedieLoss(power)
+    (metric,) = resolve_metrics(None, None, loss)
+    expected = sk.mean_tweedie_deviance(y, s, sample_weight=w, power=power)
+    assert metric.measure(y, s, w) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_deviance_of_a_mean_that_underflows_is_no_error():
+    for power in (1.0, 1.5, 2.0):
+        (metric,) = resolve_metrics(None, None, TweedieLoss(power))
+        assert metric.measure(np.ones(2), np.array([0.0, 1.0]), None) > 0.0
+
+
+@pytest.mark.parametrize("levels", [(0.3,), (0.1, 0.5, 0.9)])
+def test_the_pinball_loss_is_scikit_learn_s(levels):
+    rng = np.random.default_rng(0)
+    y, s, w = rng.normal(size=50), rng.normal(size=(50, len(levels))), rng.uniform(0.1, 2, 50)
+    (metric,) = resolve_metrics(None, None, QuantileLoss(levels))
+    expected = np.mean(
+        [
+            sk.mean_pinball_loss(y, column, sample_weight=w, alpha=level)
+            for level, column in zip(levels, s.T, strict=True)
+        ]
+    )
+    assert metric.measure(y, s[:, 0] if len(levels) == 1 else s, w) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "higher"), [("log_loss", False), ("accuracy", True), ("error", False)]
+)
+def test_means_over_rows_do_not_depend_on_where_blocks_are(name, higher):
+    rng = np.random.default_rng(0)
+    blocks = rng.random((3, 9, 1024))
+    shuffled = blocks[:, rng.permutation(9)]
+    at = [
+        CLASSIFICATION[name][1]((y > 0.3).astype(float), p, w)
+        for y, p, w in (blocks.reshape(3, -1), shuffled.reshape(3, -1))
+    ]
+    assert at[0] == at[1]
+    assert CLASSIFICATION[name][0] == higher
 
 
 ORACLES = {

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,10 @@ from hedgerow import (
     ParameterError,
 )
 from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.warm_start import DIGEST_ROWS, _block_digests, digest
+from hedgerow._data.binning import Binner
+from hedgerow._data.intake import Table
 from hedgerow._model_file import atomic, checkpoint
 
 RNG = np.random.default_rng(0)
@@ -378,6 +383,30 @@ def test_a_failed_refit_leaves_the_model_as_it_was():
     with pytest.raises(DataError):
         model.refit(X, np.full(N, np.nan))
     assert model._model is before
+
+
+def test_the_digest_is_one_of_blocks_that_workers_can_compute():
+    table = Table(None, dense=np.tile(X, (2, 1)))
+    rows = Dataset(table, np.arange(2.0 * N), np.ones(2 * N))
+    binner = Binner().fit(table)
+    blocks = [
+        block
+        for begin, end in ((0, 2 * DIGEST_ROWS), (2 * DIGEST_ROWS, 2 * N))
+        for block in _block_digests([rows.table.dense[begin:end], rows.target[begin:end]])
+    ]
+    assert blocks == list(_block_digests([rows.table.dense, rows.target]))
+    assert len(set(blocks)) == 3
+    digests = {digest([rows], binner, None, 0), digest([rows], binner, table.dense, 0)}
+    digests.add(digest([rows], binner, None, 1))
+    for changed in (0, DIGEST_ROWS, 2 * N - 1):
+        target = rows.target.copy()
+        target[changed] += 0.5
+        digests.add(digest([replace(rows, target=target)], binner, None, 0))
+    for first in (DIGEST_ROWS, 2 * DIGEST_ROWS):
+        parts = np.split(np.arange(2 * DIGEST_ROWS), [first])
+        digests.add(digest([rows.take(part) for part in parts], binner, None, 0))
+    assert len(digests) == 8
+    assert digest([rows], binner, None, 0) in digests
 
 
 def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):

@@ -5,6 +5,7 @@
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from types import ModuleType
@@ -25,6 +26,7 @@ from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound, boost
 from hedgerow._boosting.fit.round_grower import BoostedRounds
 from hedgerow._data.intake import Table
+from oracles.random_numbers import hash_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 5))
@@ -141,6 +143,26 @@ def test_the_held_out_part_has_the_same_part_of_each_class():
     train, held_out = held_out_rows(y, 0.1, 0, True)
     assert np.bincount(y[held_out].astype(int)).tolist() == [70, 20, 3]
     assert sorted([*train, *held_out]) == list(range(930))
+
+
+@pytest.mark.parametrize("purpose", ["validation", "calibration"])
+def test_what_has_the_smallest_hashes_of_its_class_or_all_groups_is_held_out(purpose):
+    rng = np.random.default_rng(0)
+    key = ["validation", "calibration"].index(purpose)
+    y, groups = rng.integers(0, 3, 200).astype(float), rng.integers(5, 40, 200).astype(np.int32)
+    rows = Table(None, dense=np.arange(200.0)[:, None])
+    dataset = Dataset(rows, y, None)
+    held_out = split_holdout(dataset, 0.2, 11, True, "random", purpose)[1].table.dense[:, 0]
+    expected = []
+    for label in range(3):
+        members = np.flatnonzero(y == label).tolist()
+        members.sort(key=lambda row: hash_of(11, "holdout", key, row))
+        expected += members[: int(0.2 * len(members) + 0.5)]
+    assert held_out.tolist() == sorted(expected)
+    with_groups = replace(dataset, groups=groups)
+    held_out = split_holdout(with_groups, 0.2, 11, False, "random", purpose)[1].groups
+    distinct = sorted(set(groups.tolist()), key=lambda code: hash_of(11, "holdout", key, code))
+    assert set(held_out.tolist()) == set(distinct[: int(0.2 * len(distinct) + 0.5)])
 
 
 def test_no_class_is_held_out_entirely():

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 import hedgerow as hr
 from commands import FEATURES, FEW, PARAMETERS, everything_in, make_people, without
 from hedgerow._cli.dataset import LabeledDataset, Roles
-from hedgerow._cli.tasks import find_task
+from hedgerow._cli.models import find_task
 
 
 @pytest.fixture

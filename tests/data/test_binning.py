@@ -36,7 +36,7 @@ class Codes:
 class StandIn:
     """The attributes of a `Table` that binning reads."""
 
-    shared_bins = None
+    shared_bins, is_streamed = None, False
 
     def __init__(self, dense=None, sparse_csc=None, columns=(), names=None):
         self.names, self.dense, self.sparse_csc, self.columns = names, dense, sparse_csc, columns

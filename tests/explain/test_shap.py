@@ -504,11 +504,11 @@ def test_the_kernel_refuses_arrays_that_do_not_fit() -> None:
     model = alone(random_ensemble(np.random.default_rng(0), [4], 3))
     explainer = _explainer(model._additive_trees())
     with pytest.raises(ValueError, match="number of columns"):
-        explainer.explain(np.zeros((2, 4)), np.zeros((2, 3, 1)), 1)
+        explainer.explain(np.zeros((2, 4)), None, np.zeros((2, 3, 1)), 1)
     with pytest.raises(ValueError, match="rows, players, outputs"):
-        explainer.explain(np.zeros((2, 3)), np.zeros((3, 3, 1)), 1)
+        explainer.explain(np.zeros((2, 3)), None, np.zeros((3, 3, 1)), 1)
     with pytest.raises(ValueError, match="background"):
-        explainer.compare(np.zeros((2, 3)), np.zeros((0, 3)), np.zeros((2, 3, 1)), 1)
+        explainer.explain(np.zeros((2, 3)), np.zeros((0, 3)), np.zeros((2, 3, 1)), 1)
 
 
 # The same bytes everywhere.

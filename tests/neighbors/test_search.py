@@ -290,25 +290,23 @@ def test_sparse_counts_with_many_ties():
 
 
 def test_kernels_refuse_arrays_that_do_not_fit():
-    rows = np.zeros((5, 2))
-    values, half_norms = np.zeros((1, 2, 64), np.float32), np.zeros((1, 64), np.float32)
-    centre, room = np.zeros(2), (np.zeros((3, 2)), np.zeros((3, 2), np.int64))
+    rows, centre = np.zeros((5, 2)), np.zeros(2)
+    room = (np.zeros((3, 2)), np.zeros((3, 2), np.int64))
     with pytest.raises(ValueError, match="panels and rows must fit"):
-        _native.pack_panels(rows, np.zeros(3), 1.0, values, half_norms, None, 1)
-    panels = (rows, values, half_norms, centre, 1.0, 1.0, None, None, "euclidean")
-    with pytest.raises(ValueError, match="queries must have the rows' features"):
-        _native.nearest_in_panels(*panels, np.zeros((3, 1)), *room, 1)
-    with pytest.raises(ValueError, match="every query must have room"):
-        _native.nearest_in_panels(*panels, np.zeros((4, 2)), *room, 1)
+        _native.PanelIndex(rows, np.zeros(3), 1.0, None, "euclidean", 1)
+    with pytest.raises(ValueError, match="every place must have a row"):
+        _native.PanelIndex(rows, centre, 1.0, np.zeros(4, np.uint32), "euclidean", 1)
     with pytest.raises(ValueError, match="no metric of products is called gower"):
-        _native.nearest_in_panels(*panels[:-1], "gower", np.zeros((3, 2)), *room, 1)
-    blocks, index = np.zeros((1, 2, 32)), np.zeros(5, np.uint32)
-    with pytest.raises(ValueError, match="every node must have a box"):
-        _native.pack_blocks(rows, blocks, index, np.zeros((2, 2, 2)), 1)
+        _native.PanelIndex(rows, centre, 1.0, None, "gower", 1)
+    panels = _native.PanelIndex(rows, centre, 1.0, None, "euclidean", 1)
+    with pytest.raises(ValueError, match="queries must have the rows' features"):
+        panels.nearest(np.zeros((3, 1)), *room, 1)
+    with pytest.raises(ValueError, match="every query must have room"):
+        panels.nearest(np.zeros((4, 2)), *room, 1)
     with pytest.raises(ValueError, match="there is no such metric"):
-        _native.within_in_blocks(blocks, index, None, "hamming", 2.0, None, None, rows, 1.0, 1)
+        _native.BlockIndex(rows, False, "hamming", 2.0, None, None, 1)
     with pytest.raises(ValueError, match="every column must have a weight"):
-        _native.within_in_blocks(blocks, index, None, "gower", 2.0, centre, None, rows, 1.0, 1)
+        _native.BlockIndex(rows, False, "gower", 2.0, centre, None, 1)
 
 
 def test_every_metric_has_a_row_in_both_tables():

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from oracles.random_numbers import hash_of
+
 
 def smoothing_of(codes, target, weights):
     """Variance within categories over that between them, by sums over rows."""
@@ -40,9 +42,10 @@ def number(codes, target, weights, rows, code, prior, smoothing):
 def training_numbers(codes, target, weights, seed, prior, smoothing, look_back=0.8):
     """Of each row, the number of the rows shortly before it on the circle."""
     n = len(codes)
-    order = np.random.RandomState(seed).permutation(n)
+    place = [hash_of(seed, "statistics_order", 0, row) for row in range(n)]
     numbers = np.empty(n)
-    for place, row in enumerate(order):
-        before = [order[place - step] for step in range(1, int(look_back * n) + 1)]
+    for row in range(n):
+        back = [(place[row] - place[other]) % 2**64 for other in range(n)]
+        before = [other for other in range(n) if 0 < back[other] <= int(look_back * 2**64)]
         numbers[row] = number(codes, target, weights, before, codes[row], prior, smoothing)
     return numbers

@@ -30,7 +30,7 @@ from hedgerow._svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, OneClassSVM
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import DecisionBoundaryDisplay
 from hedgerow.plot._colors import COLORS, class_colors, tint
-from hedgerow.plot._surfaces import REGION, UNSURE
+from hedgerow.plot._decisions import REGION, UNSURE
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

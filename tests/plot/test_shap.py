@@ -227,16 +227,13 @@ def test_many_features_with_long_names_can_be_read():
 
 
 def test_a_model_is_explained_by_shap_values(monkeypatch):
-    import sys
-
     calls = []
 
     def shap_values(model, X):
         calls.append((model, X))
         return fake()
 
-    explain = SimpleNamespace(shap_values=shap_values)
-    monkeypatch.setitem(sys.modules, "hedgerow.explain", explain)
+    monkeypatch.setattr("hedgerow.explain.shap_values", shap_values)
     ShapBeeswarmDisplay.from_estimator("model", "rows", top=2)
     ShapWaterfallDisplay.from_estimator("model", "rows", row=3)
     ShapDependenceDisplay.from_estimator("model", "rows", feature="town")

@@ -22,7 +22,7 @@ pytest.importorskip("altair")
 pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
 
-from hedgerow._reporting.charts import charts_of
+from hedgerow._reporting.charts import charts_of, shared_domain
 from hedgerow._reporting.rendering import json_text, render
 from hedgerow._reporting.summary import ReportOptions, summarise
 
@@ -120,8 +120,6 @@ def test_panels_of_partial_dependence_have_one_scale(summary: dict[str, Any]) ->
 
 
 def test_a_feature_without_effect_has_an_axis_about_its_number() -> None:
-    from hedgerow._reporting.feature_charts import shared_domain
-
     assert shared_domain([0.3, 0.3])["domain"] == pytest.approx([0.27, 0.33])
     assert shared_domain([0.0])["domain"] == [-1.0, 1.0]
     assert shared_domain([0.3, 0.4])["domain"] == pytest.approx([0.295, 0.405])

@@ -249,6 +249,17 @@ def test_the_seed_matters_only_where_something_is_random():
     assert sampled[0].tree_ == sampled[1].tree_ != sampled[2].tree_
 
 
+def test_nodes_on_the_way_to_the_leftmost_leaf_draw_different_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5_000, 20)), rng.normal(size=5_000)
+    tree = DecisionTreeRegressor(max_features=1, random_state=0).fit(X, y).tree_
+    node, features = 0, []
+    while tree.left[node] >= 0:
+        features.append(int(tree.feature[node]))
+        node = tree.left[node]
+    assert len(set(features[:6])) > 2
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3, 8])
 def test_the_tree_is_the_same_on_any_number_of_threads(n_jobs):
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Ensemble
 from hedgerow._tree.trainer import RowSampler, Trainer
 from oracles.grow import Columns, assert_same_splits, category_set
+from oracles.random_numbers import features_of_nodes
 
 PARAMS = GrowthParams(max_leaves=31, min_samples_leaf=5)
 
@@ -235,7 +236,7 @@ def test_a_tree_is_the_same_however_many_leaves_are_evaluated_ahead(seed, n_outp
     params = replace(
         random_params(rng), max_leaves=int(rng.choice([2, 3, 9, 40])), max_depth=0,
         colsample_bylevel=float(rng.choice([1.0, 0.6])),
-        colsample_bynode=float(rng.choice([1.0, 1.0, 0.6])),
+        colsample_bynode=float(rng.choice([1.0, 0.6, 0.3])),
         interaction_groups=((0, 1, 2), (2, 3, 4, 5)) if seed % 3 == 0 else (),
         directions=(1, 0, -1, 0, 0, 0) if seed % 4 == 1 else (),
     )  # fmt: skip
@@ -354,6 +355,26 @@ def test_column_samples_bound_what_a_tree_a_level_and_a_node_may_use():
         assert len(set(used)) == 1
     by_node = grow(binned, g, h, GrowthParams(max_leaves=31, colsample_bynode=0.05))
     assert len(set(by_node.feature[by_node.feature >= 0])) > 4
+
+
+@pytest.mark.parametrize("policy", ["leafwise", "levelwise"])
+@pytest.mark.parametrize("engine", ["hist", "exact"])
+def test_a_node_s_features_depend_on_its_path_and_on_nothing_else(engine, policy):
+    rng = np.random.default_rng(16)
+    binned = binned_table(rng, 5_000, 20, missing=0.0)
+    g, h = rng.standard_normal(5_000), np.ones(5_000)
+    params = GrowthParams(
+        max_leaves=31, grow_policy=policy, colsample_bylevel=0.5, colsample_bynode=0.1, seed=7
+    )
+    if engine == "hist":
+        tree = grow(binned, g, h, params)
+    else:
+        tree = SimpleNamespace(**ExactGrower(binned.by_column.T.astype(float)).grow(g, h, params))
+    allowed = features_of_nodes(tree, 20, params)
+    split_nodes = np.flatnonzero(tree.feature >= 0)
+    assert len(split_nodes) == 30
+    for node in split_nodes:
+        assert [tree.feature[node]] == allowed[node]
 
 
 def first_categories(bins, g, engine, **params):

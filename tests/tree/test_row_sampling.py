@@ -1,10 +1,14 @@
 """Rows of a round: how many are drawn, and that they stand for those that are not."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from hedgerow import _native
-from hedgerow._tree.trainer import RowSampler
+from hedgerow._tree.trainer import RowSampler, Sampling
+from oracles.random_numbers import hash_of, unit_interval
+from workers import first_rows, on_workers
 
 RNG = np.random.default_rng(0)
 
@@ -93,6 +97,88 @@ def test_draws_do_not_depend_on_threads_but_on_seed_and_round(sampling, n_rows):
         np.testing.assert_array_equal(again[2], pairs)
     for other in ({"seed": 1}, {"round_": 1}):
         assert not np.array_equal(sampled(g, h, sampling, 0.2, **other)[0], rows)
+
+
+def probabilities(size, sampling, sample_size):
+    """Return each row's probability, from the sorted sizes."""
+    ranked = np.sort(size)[::-1]
+    if sampling == "gradient":
+        certain = size > ranked[int(2 / 3 * sample_size)]
+        n_certain = np.count_nonzero(certain)
+        return np.where(certain, 1.0, (sample_size - n_certain) / (len(size) - n_certain))
+    for n_certain in range(len(size)):
+        slope = (sample_size - n_certain) / np.sort(ranked[n_certain:]).sum()
+        if ranked[n_certain] * slope <= 1.0:
+            return np.minimum(1.0, size * slope)
+    raise AssertionError
+
+
+@pytest.mark.parametrize("sampling", ["gradient", "minimal_variance"])
+@pytest.mark.parametrize("power", [1, 5, 15])  # the larger, the heavier the tail
+@pytest.mark.parametrize("fraction", [0.02, 0.3, 0.9])
+def test_draws_are_those_of_the_definition(sampling, power, fraction):
+    rng = np.random.default_rng(power)
+    g, h = rng.normal(size=(2, 900)) ** power, rng.uniform(size=(2, 900))
+    g[:, ::7] = g[:, 3:4]  # ties
+    h[:, ::7] = h[:, 3:4]
+    rows, factor, _ = sampled(g, h, sampling, fraction, seed=5, round_=2)
+    size = np.sqrt((g**2 + (h**2 if sampling == "minimal_variance" else 0.0)).sum(axis=0))
+    p = probabilities(size, sampling, fraction * 900)
+    u = np.array([unit_interval(hash_of(5, "row_sample", 2, row)) for row in range(900)])
+    np.testing.assert_array_equal(rows, np.flatnonzero(u < p))
+    np.testing.assert_allclose(factor, 1.0 / p[rows], rtol=1e-9)
+
+
+@pytest.mark.parametrize("sampling", ["gradient", "minimal_variance"])
+@pytest.mark.parametrize("exponent", [-1000, -300, 300, 1000])
+def test_the_unit_of_gradients_does_not_matter(sampling, exponent):
+    rng = np.random.default_rng(1)
+    g, h = rng.normal(size=(1, 500)), rng.uniform(0.5, 1.0, (1, 500))
+    rows, factor, _ = sampled(g, h, sampling, 0.3)
+    scale = 2.0**exponent
+    scaled_rows, scaled_factor, _ = sampled(g * scale, h * scale, sampling, 0.3)
+    np.testing.assert_array_equal(scaled_rows, rows)
+    np.testing.assert_array_equal(scaled_factor, factor)
+
+
+def test_rows_far_below_the_largest_keep_their_chance():
+    g = np.full((1, 10_000), 1e-12)
+    g[0, 0] = 1.0
+    rows, factor, _ = sampled(g, np.zeros_like(g), "minimal_variance", 0.1)
+    assert rows[0] == 0
+    assert len(rows) == pytest.approx(1_000, rel=0.1)
+    assert (factor[1:] * 1e-12).sum() == pytest.approx(1e-8, rel=0.1)
+
+
+@pytest.mark.parametrize("sampling", get_args(Sampling))
+@pytest.mark.parametrize("fraction", [0.2, 1e-9])
+@pytest.mark.parametrize("n_workers", [2, 3, 5])
+def test_workers_draw_the_rows_that_one_would_draw(sampling, fraction, n_workers):
+    rng = np.random.default_rng(n_workers)
+    n = 4_000
+    g, h = rng.normal(size=(2, n)) ** 3, rng.uniform(size=(2, n))
+    label, unit = rng.choice(3, n, p=[0.8, 0.15, 0.05]), rng.integers(0, 300, n)
+    starts = first_rows(rng, n, n_workers)
+
+    def drawn(begin, end, reduction):
+        draws = RowSampler(
+            end - begin, fraction, 3, sampling, label[begin:end].astype(np.int32),
+            unit[begin:end].astype(np.int32), first_row=begin, n_total=n, reduction=reduction,
+        )  # fmt: skip
+        by_gradient, taken = draws.by_gradient(8), None
+        if by_gradient is not None:
+            store = _native.GradientStore(end - begin, 2, 1)
+            taken = store.take(g[:, begin:end].copy(), h[:, begin:end].copy(), by_gradient)
+        bag = draws.bag(8, taken)
+        factor = np.ones(len(bag.rows)) if bag.factor is None else bag.factor
+        return bag.rows.astype(int) + begin, factor
+
+    alone = drawn(0, n, None)
+    parts = on_workers(
+        n_workers, lambda rank, reduction: drawn(*starts[rank : rank + 2], reduction)
+    )
+    for own, together in zip(alone, zip(*parts, strict=True), strict=True):
+        np.testing.assert_array_equal(np.concatenate(together), own)
 
 
 def test_balanced_draws_have_as_many_rows_of_each_class():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,45 +64,14 @@ class AdaBoostRounds:
         self.resets.append(resets)
 
 
-class Algorithm(Protocol):
-    """The interface of a classification method."""
-
-    @property
-    def has_classifiers(self) -> bool:
-        """Whether base models are classifiers rather than regressors."""
-
-    @property
-    def unit(self) -> str:
-        """The unit of a decision."""
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of scores per row."""
-
-    def boost(
-        self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
-    ) -> AdaBoostRounds:
-        """Run the rounds, from weights that sum to 1."""
-
-    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:
-        """Return the predictions of a fitted estimator, as input of `votes`."""
-
-    def votes(self, output: NDArray[Any], weight: float) -> Floats:
-        """Return the contribution of a base model with this output to the scores."""
-
-    def decision(self, scores: Floats, total_weight: float) -> Floats:
-        """Return the scores as `decision_function` does."""
-
-    def probabilities(self, decision: Floats) -> Floats:
-        """Return the probability of each class, (n_rows, n_classes)."""
-
-    def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
-        """Return the weights, summing to 1, that the rounds give rows with these scores."""
-
-
 @dataclass(frozen=True)
 class _Method:
-    """Base class of the methods."""
+    """Base class of the methods.
+
+    A method has `boost`, which runs the rounds from weights that sum to 1; `output`, `votes`,
+    `decision` and `probabilities`, which lead from a base model to predictions; and `row_weights`,
+    the weights that the rounds give rows with some scores.
+    """
 
     unit: ClassVar[str] = "log-odds"
 
@@ -113,6 +82,14 @@ class _Method:
     def n_outputs(self) -> int:
         """Number of scores per row."""
         return 1 if self.n_classes == 2 else self.n_classes
+
+    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002
+        """Return the predictions of a fitted estimator, as input of `votes`: numbers."""
+        return numbers(base_model, X)
+
+    def probabilities(self, decision: Floats) -> Floats:
+        """Return the sigmoid, or the softmax of scores / (K − 1)."""
+        return _sigmoid_or_softmax(decision, self.n_classes - 1)
 
     def _score_of_class(self, scores: Floats, labels: Labels) -> Floats:
         """Return the score of each row's own class; for two classes y F with y = ±1."""
@@ -204,10 +181,6 @@ class Discrete(_Method):
         total = total_weight or 1.0
         return 2.0 * scores[:, 0] / total if self.n_classes == 2 else scores / total
 
-    def probabilities(self, decision: Floats) -> Floats:
-        """Return the sigmoid, or the softmax of scores / (K − 1)."""
-        return _sigmoid_or_softmax(decision, self.n_classes - 1)
-
     def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
         """Return weights proportional to the exponential loss."""
         margin = self._score_of_class(scores, labels) * (1.0 - 1.0 / self.n_classes)
@@ -254,10 +227,6 @@ class Real(_Method):
         """Return the log-odds, 2 F, or the scores of the classes."""
         return 2.0 * scores[:, 0] if self.n_classes == 2 else scores.copy()
 
-    def probabilities(self, decision: Floats) -> Floats:
-        """Return the sigmoid, or the softmax of scores / (K − 1)."""
-        return _sigmoid_or_softmax(decision, self.n_classes - 1)
-
     def row_weights(self, scores: Floats, labels: Labels, start: Floats) -> Floats:
         """Return weights proportional to the exponential loss."""
         return _reweighed(start, -self._score_of_class(scores, labels) / (self.n_classes - 1))
@@ -291,10 +260,6 @@ class Gentle(_Method):
     def _spread(self, start: Floats) -> Floats:
         """Return the weights, divided equally among the scores."""
         return np.repeat(start[:, None] / self.n_outputs, self.n_outputs, axis=1)
-
-    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
-        """Return numbers."""
-        return numbers(base_model, X)
 
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the numbers, times the learning rate."""
@@ -362,10 +327,6 @@ class Logit(_Method):
     def _step(self, f: Floats, weight: float) -> Floats:
         return f * weight if self.n_classes == 2 else f * (weight * (1.0 - 1.0 / self.n_classes))
 
-    def output(self, base_model: Any, X: Any, classes: NDArray[Any]) -> Floats:  # noqa: ARG002
-        """Return numbers."""
-        return numbers(base_model, X)
-
     def votes(self, output: NDArray[Any], weight: float) -> Floats:
         """Return the step, times the learning rate."""
         return self._step(output[:, None], weight)
@@ -385,6 +346,9 @@ class Logit(_Method):
         _, weights = self._working(scores, self._indicators(labels), start)
         weights /= sum_of(weights)
         return weights[:, 0] if self.n_classes == 2 else weights
+
+
+Algorithm = Discrete | Real | Gentle | Logit
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ the estimator here, so a fit that fails leaves it unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from hedgerow._data.target import read_classification_target, read_regression_ta
 from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
+from hedgerow._tree.fitting import fit_binner
 from hedgerow._types import Attributes, Floats
 from hedgerow._warning import deduplicate_warnings, warn_user
 from hedgerow.exceptions import DataError, ParameterError
@@ -59,22 +60,14 @@ def fit_classifier(
 ) -> Attributes:
     """Read, boost, and return the attributes of the fitted classifier."""
     _check_classifier(estimator, samples)
-    seed = seed_of(estimator.random_state)
-    training_set = _training_set(estimator, X, seed)
+    training_set = _training_set(estimator, X)
     classes, labels = read_classes(y, training_set.n_rows)
-    weights = read_weights(sample_weight, training_set.n_rows)
-    learner = training_set.learner(
-        weights, _draw(estimator, training_set, samples), labels, classes
-    )
     algorithm = _classification_algorithm(estimator, len(classes))
-    start = starting_weights(weights, training_set.n_rows)
-    with deduplicate_warnings():  # not in every round
-        rounds = algorithm.boost(learner, labels, start, estimator.n_estimators)
+    fit = estimator, training_set, algorithm, labels
+    rounds, attributes = _boost(*fit, sample_weight, samples, classes)
     if not any(rounds.weights):
-        warn_user(
-            "No base model is better than chance: every class gets the same score.",
-        )
-    return _attributes(training_set, algorithm, rounds, classes) | {
+        warn_user("No base model is better than chance: every class gets the same score.")
+    return attributes | {
         "classes_": classes,
         "n_classes_": len(classes),
         "resets_": np.array(rounds.resets),
@@ -84,16 +77,35 @@ def fit_classifier(
 def fit_regressor(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> Attributes:
     """Read, boost, and return the attributes of the fitted regressor."""
     _check_base_estimator(estimator, has_classifiers=False)
-    seed = seed_of(estimator.random_state)
-    training_set = _training_set(estimator, X, seed)
+    training_set = _training_set(estimator, X)
     target = read_regression_target(y, training_set.n_rows)
-    weights = read_weights(sample_weight, training_set.n_rows)
-    learner = training_set.learner(weights, _draw(estimator, training_set, None), None, None)
     algorithm = R2(estimator.loss, estimator.learning_rate)
+    return _boost(estimator, training_set, algorithm, target, sample_weight)[1]
+
+
+def _boost(
+    estimator: Estimator,
+    training_set: _TrainingSet,
+    algorithm: Any,
+    target: NDArray[Any],
+    sample_weight: Any,
+    samples: Any = None,
+    classes: NDArray[Any] | None = None,
+) -> tuple[AdaBoostRounds, Attributes]:
+    """Run the rounds; `target` are numbers, or indices of `classes`."""
+    weights = read_weights(sample_weight, training_set.n_rows)
+    labels = None if classes is None else target
+    draw = _draw(estimator, training_set, samples)
+    learner = training_set.learner(weights, draw, labels, classes)
     start = starting_weights(weights, training_set.n_rows)
-    with deduplicate_warnings():
+    with deduplicate_warnings():  # not in every round
         rounds = algorithm.boost(learner, target, start, estimator.n_estimators)
-    return _attributes(training_set, algorithm, rounds, None)
+    return rounds, training_set.columns | {
+        "_model": training_set.committee(algorithm, rounds, classes),
+        "estimator_weights_": np.array(rounds.weights),
+        "estimator_errors_": np.array(rounds.errors),
+        "weight_sums_": np.array(rounds.weight_sums),
+    }
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
@@ -107,28 +119,6 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
 def starting_weights(weights: Floats | None, n_rows: int) -> Floats:
     """Return the initial weights, which sum to 1: 1/N, or the sample weights."""
     return np.full(n_rows, 1.0 / n_rows) if weights is None else weights / sum_of(weights)
-
-
-class _TrainingSet(Protocol):
-    """The table of a fit, and the learner of its base models."""
-
-    n_rows: int
-    columns: Attributes
-    random: np.random.RandomState
-
-    def learner(
-        self,
-        weights: Floats | None,
-        draw: Draw | None,
-        labels: Labels | None,
-        classes: NDArray[Any] | None,
-    ) -> Learner:
-        """Return the learner of the base models."""
-
-    def committee(
-        self, algorithm: Algorithm | R2, rounds: AdaBoostRounds, classes: NDArray[Any] | None
-    ) -> Committee:
-        """Return the base models as a model."""
 
 
 class _BinnedTrainingSet:
@@ -153,13 +143,7 @@ class _BinnedTrainingSet:
     ) -> Learner:
         """Return the learner of trees."""
         estimator, threads = self.estimator, self.n_threads
-        self.binner = Binner(
-            max_bins=estimator.max_bins,
-            subsample_for_bin=estimator.subsample_for_bin,
-            seed=self.seed,
-        )
-        counts = {j: len(learned.values) for j, learned in self.schema.categories.items()}
-        self.binner.fit(self.table, weights, n_categories=counts, threads=threads)
+        self.binner = fit_binner(estimator, self.schema, self.table, weights, self.seed, threads)
         binned = self.binner.transform(self.table, columns_only=True, threads=threads)
         limits = CartParams(
             max_depth=estimator.max_depth or 0,
@@ -207,10 +191,12 @@ class _EstimatorTrainingSet:
         return EstimatorCommittee(rounds.estimators, algorithm, np.array(rounds.weights), classes)
 
 
-def _training_set(estimator: Estimator, X: Any, seed: int) -> _TrainingSet:
-    return (_BinnedTrainingSet if estimator.estimator is None else _EstimatorTrainingSet)(
-        estimator, X, seed
-    )
+_TrainingSet = _BinnedTrainingSet | _EstimatorTrainingSet
+
+
+def _training_set(estimator: Estimator, X: Any) -> _TrainingSet:
+    kind = _BinnedTrainingSet if estimator.estimator is None else _EstimatorTrainingSet
+    return kind(estimator, X, seed_of(estimator.random_state))
 
 
 def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm:
@@ -222,20 +208,6 @@ def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm
     if estimator.algorithm == "logit":
         return Logit(n_classes, rate)
     return Real(n_classes, rate)
-
-
-def _attributes(
-    training_set: _TrainingSet,
-    algorithm: Algorithm | R2,
-    rounds: AdaBoostRounds,
-    classes: NDArray[Any] | None,
-) -> Attributes:
-    return training_set.columns | {
-        "_model": training_set.committee(algorithm, rounds, classes),
-        "estimator_weights_": np.array(rounds.weights),
-        "estimator_errors_": np.array(rounds.errors),
-        "weight_sums_": np.array(rounds.weight_sums),
-    }
 
 
 def _check_classifier(estimator: Estimator, samples: Any) -> None:
@@ -288,8 +260,8 @@ def _draw(estimator: Estimator, training_set: _TrainingSet, samples: Any) -> Dra
         return None
     if samples is not None:
         return _fixed_samples(samples, training_set.n_rows, estimator.n_estimators)
-    n_rows = training_set.n_rows
-    return lambda weights: training_set.random.choice(n_rows, size=n_rows, p=weights)
+    n_rows, random = training_set.n_rows, training_set.random
+    return lambda weights: np.asarray(random.choice(n_rows, size=n_rows, p=weights))
 
 
 def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:

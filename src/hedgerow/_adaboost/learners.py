@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +29,6 @@ Labels = NDArray[np.intp]
 RowIndices = NDArray[np.intp]
 Draw = Callable[[Floats], RowIndices]
 MAX_SEED = np.iinfo(np.int32).max
-
-
-class Learner(Protocol):
-    """Fits base models to weights that sum to 1."""
-
-    @property
-    def resamples(self) -> bool:
-        """Whether rows are sampled in proportion to their weights."""
-
-    def classify(self, weights: Floats) -> tuple[Any, Labels]:
-        """Return a base model and its predicted class index of each row."""
-
-    def estimate(self, weights: Floats) -> tuple[Any, Floats]:
-        """Return a base model and its class probabilities, (n_rows, n_classes)."""
-
-    def regress(self, target: Floats, weights: Floats) -> tuple[Any, Floats]:
-        """Return a base model, fitted by least squares, and its predictions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +60,8 @@ class TreeLearner:
         self._labels = np.zeros(0, np.intp) if labels is None else labels
         self._short_labels = self._labels.astype(np.uint16)
         self._n_classes = n_classes
-        self._draw = draw
+        self._draw, self.resamples = draw, draw is not None
         self._all_rows = BootstrapSamples(binned.n_rows, bootstrap=False)
-
-    @property
-    def resamples(self) -> bool:
-        """Whether rows are sampled in proportion to their weights."""
-        return self._draw is not None
 
     def classify(self, weights: Floats) -> tuple[AdaBoostTree, Labels]:
         """Return a tree and the class that it predicts for each row: the heaviest of the leaf."""
@@ -170,14 +148,10 @@ class EstimatorLearner:
         draw: Draw | None = None,
         random: np.random.RandomState,
     ) -> None:
-        self._estimator, self._X, self._draw, self._random = estimator, X, draw, random
+        self._estimator, self._X, self._random = estimator, X, random
+        self._draw, self.resamples = draw, draw is not None
         self._classes = np.zeros(0) if classes is None else classes
         self._y = self._classes if labels is None else self._classes[labels]
-
-    @property
-    def resamples(self) -> bool:
-        """Whether rows are sampled in proportion to their weights."""
-        return self._draw is not None
 
     def classify(self, weights: Floats) -> tuple[Any, Labels]:
         """Return a classifier and the index of the class that it predicts for each row."""
@@ -205,6 +179,9 @@ class EstimatorLearner:
         ):  # few classifiers support a single class
             base_model = DummyClassifier(strategy="most_frequent")
         return base_model.fit(_safe_indexing(self._X, rows), sampled_y)
+
+
+Learner = TreeLearner | EstimatorLearner
 
 
 def class_numbers(base_model: Any, X: Any, classes: NDArray[Any]) -> Labels:

@@ -150,11 +150,12 @@ class BaggedModel:
 
     def _map(self, jobs: Jobs, X: Any, function: Callable[..., Any], *others: Any) -> Iterator[Any]:
         """Yield the result of a function for each base model and its columns."""
-        arguments_of_each = (
-            (function, base_model, self.sampling, index, X, others)
-            for index, base_model in enumerate(self.estimators)
-        )
-        return _in_threads(jobs, _answer, arguments_of_each)
+
+        def of_base_model(index: int) -> Any:
+            columns = columns_for(self.sampling, index, X)
+            return function(self.estimators[index], columns, *others)
+
+        return _in_threads(jobs, of_base_model, ((i,) for i in range(len(self.estimators))))
 
     def _out_of_bag(self, index: int, X: Any, hard: bool) -> tuple[Indices, Floats]:
         """Return the out-of-bag rows of a base model, and its predictions for them."""
@@ -175,17 +176,6 @@ def in_parallel(jobs: Jobs, function: Callable[..., Any], arguments: Any) -> Ite
 def _in_threads(jobs: Jobs, function: Callable[..., Any], arguments: Any) -> Iterator[Any]:
     """Do the same in threads, so that fitted base models need not be copied."""
     return in_parallel({**jobs, "prefer": "threads"}, function, arguments)
-
-
-def _answer(
-    function: Callable[..., Any],
-    base_model: Any,
-    sampling: BaggingSamples,
-    index: int,
-    X: Any,
-    others: Any,
-) -> Any:
-    return function(base_model, columns_for(sampling, index, X), *others)
 
 
 def columns_for(sampling: BaggingSamples, index: int, X: Any) -> Any:

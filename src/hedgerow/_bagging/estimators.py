@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _raise_for_params
 from sklearn.utils.metaestimators import available_if
@@ -28,7 +28,7 @@ from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.pass_through import check_columns
-from hedgerow._estimator import LeafClassifier, TableEstimator, adopt
+from hedgerow._estimator import LeafClassifier, LeafRegressor, TableEstimator, adopt
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -194,8 +194,6 @@ class Bagging(TableEstimator):
         of_base = get_tags(self._base())
         tags.input_tags = of_base.input_tags
         tags.target_tags.multi_output = of_base.target_tags.multi_output
-        if tags.classifier_tags is not None and of_base.classifier_tags is not None:
-            tags.classifier_tags = of_base.classifier_tags
         return tags
 
 
@@ -254,7 +252,7 @@ class BaggingClassifier(LeafClassifier, Bagging):
 
 
 @with_parameters
-class BaggingRegressor(RegressorMixin, Bagging):
+class BaggingRegressor(LeafRegressor, Bagging):
     """Bagging regressor (Breiman, 1996): the mean of estimators fitted to bootstrap samples.
 
     Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
@@ -286,17 +284,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
     _tree = DecisionTreeRegressor
     _parameters = parameters_for("regressor", BAGGING_PARAMETERS)
 
-    def predict(self, X: Any) -> Floats:
-        """Return the mean of the estimators' predictions, or a column for each output."""
-        means = self._values(X)
-        return self._number_outputs().prediction(means)
-
     def predict_trees(self, X: Any) -> Floats:
         """Return each estimator's prediction, shape (n_estimators, n_rows[, n_outputs])."""
         by_base_model: Floats = self._by_base_model(X)
         return by_base_model[:, :, 0] if self._number_outputs().is_single else by_base_model
-
-    def _number_outputs(self) -> NumberOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, NumberOutputs)
-        return outputs

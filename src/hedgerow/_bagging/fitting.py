@@ -26,6 +26,7 @@ from hedgerow._contract import SklearnEstimator
 from hedgerow._data.intake import as_matrix
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
+from hedgerow._data.sources import refuse_no_table
 from hedgerow._data.target import has_columns, read_weights
 from hedgerow._estimator import column_attributes, seed_of
 from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
@@ -67,6 +68,7 @@ def fit_bag(
     arguments: BaggingArguments,
 ) -> Attributes:
     """Return the attributes of the fitted estimator; `init_model` is the model to continue."""
+    refuse_no_table(arguments.X)
     _check_estimator(bagging, estimator)
     if _is_forest(bagging, estimator, arguments):
         forest = _continued(init_model, ForestModel)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from hedgerow._forest.parameters import (
     BOOTSTRAP,
@@ -25,20 +24,15 @@ from hedgerow._params import (
     ParameterKind,
     Peers,
     any_of,
+    is_estimator,
 )
-
-
-def _is_estimator(value: Any) -> bool:
-    has_all = all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
-    return has_all and not isinstance(value, type)
-
 
 BAGGING_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "estimator",
         None,
         any_of(
-            ParameterKind("an estimator with fit, predict and get_params", _is_estimator), NOTHING
+            ParameterKind("an estimator with fit, predict and get_params", is_estimator), NOTHING
         ),
         "The base estimator, a clone of which is fitted to each sample. None is a fully grown "
         "decision tree.",

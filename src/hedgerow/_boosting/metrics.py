@@ -2,13 +2,19 @@
 
 A metric receives predictions, not raw scores: the predicted value in regression, the probability of
 `classes_[1]` for two classes, and (n, K) probabilities for more. For several columns of y it is the
-mean over them. The two default metrics are computed here, because they run after every round and
-scikit-learn's argument checks cost more than a round on a small table; others are scikit-learn's,
-where it has them.
+mean over them.
+
+Metrics that are means over rows, among them the default of every loss, are computed here and not by
+scikit-learn, for two reasons. They decide when early stopping ends and what "auto" chooses, so
+their bits decide models: means are those of `weighted_mean`, which do not depend on where rows are,
+and logarithms are our own, because the last bit of NumPy's depends on the processor. And they run
+after every round, where scikit-learn's argument checks cost more than a round on a small table.
+Other metrics (ranks, medians, ratios of counts) are scikit-learn's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as sk
 
+from hedgerow import _native
+from hedgerow._arithmetic import exp, log
 from hedgerow._boosting.losses import (
     BaseLoss,
     BernoulliLogLoss,
@@ -27,6 +35,7 @@ from hedgerow._boosting.losses import (
     QuantileLoss,
     TweedieLoss,
     read_only,
+    weighted_mean,
     with_weights,
 )
 from hedgerow._data.target import Classes, decode_labels
@@ -139,13 +148,32 @@ def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> floa
         p = np.where(rows == 1, prediction, 1.0 - prediction)
     else:
         p = prediction[np.arange(len(rows)), rows]
-    surprise = -np.log(np.maximum(p, np.finfo(np.float64).eps))
-    return float(np.average(surprise, weights=weights))
+    return -weighted_mean(_log(p), weights)
+
+
+def _log(probability: Floats) -> Floats:
+    """Return the logarithm of probabilities, which count as at least one rounding error."""
+    result = np.maximum(probability, np.finfo(np.float64).eps)
+    _native.log_inplace(result.reshape(-1))
+    return result
 
 
 def rmse(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     """Return the root of the mean squared error."""
-    return float(np.sqrt(np.average((target - prediction) ** 2, weights=weights)))
+    return math.sqrt(_mse(target, prediction, weights))
+
+
+def _mse(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    return weighted_mean((target - prediction) ** 2, weights)
+
+
+def _mae(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    return weighted_mean(np.abs(target - prediction), weights)
+
+
+def _mape(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    size = np.maximum(np.abs(target), np.finfo(np.float64).eps)
+    return weighted_mean(np.abs(target - prediction) / size, weights)
 
 
 def _labels(prediction: Floats) -> NDArray[np.intp]:
@@ -170,7 +198,11 @@ def _on_prediction(function: Callable[..., float]) -> Measure:
 
 
 def _error(target: Floats, prediction: Floats, weights: Floats | None) -> float:
-    return 1.0 - float(sk.accuracy_score(target, _labels(prediction), sample_weight=weights))
+    return 1.0 - _accuracy(target, prediction, weights)
+
+
+def _accuracy(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    return weighted_mean((target == _labels(prediction)).astype(np.float64), weights)
 
 
 def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
@@ -197,17 +229,17 @@ CLASSIFICATION: Metrics = {
     "auc": (True, _auc),
     "average_precision": (True, _average_precision),
     "error": (False, _error),
-    "accuracy": (True, _on_labels(sk.accuracy_score)),
+    "accuracy": (True, _accuracy),
     "balanced_accuracy": (True, _on_labels(sk.balanced_accuracy_score)),
     "f1": (True, _f1),
 }
 
 REGRESSION: Metrics = {
     "rmse": (False, rmse),
-    "mse": (False, _on_prediction(sk.mean_squared_error)),
-    "mae": (False, _on_prediction(sk.mean_absolute_error)),
+    "mse": (False, _mse),
+    "mae": (False, _mae),
     "median_absolute_error": (False, _on_prediction(sk.median_absolute_error)),
-    "mape": (False, _on_prediction(sk.mean_absolute_percentage_error)),
+    "mape": (False, _mape),
     "r2": (True, _on_prediction(sk.r2_score)),
 }
 
@@ -257,7 +289,7 @@ def _regression_metrics(loss: BaseLoss) -> Metrics:
     if isinstance(loss, ExpectileLoss):
         return REGRESSION | {"expectile": (False, partial(_expectile, loss.level))}
     if isinstance(loss, TweedieLoss):
-        return REGRESSION | {loss.metric: (False, _deviance(loss.power))}
+        return REGRESSION | {loss.metric: (False, partial(_deviance, loss.power))}
     if isinstance(loss, BernoulliLogLoss):
         return REGRESSION | {"log_loss": (False, _bernoulli)}
     return REGRESSION
@@ -277,10 +309,10 @@ def _classification_metrics(loss: BaseLoss) -> Metrics:
 def _pinball(levels: Sequence[float], target: Floats, prediction: Floats, weights: Any) -> float:
     """Return the pinball loss, averaged over the levels."""
     columns = prediction.reshape(len(target), -1).T
-    losses = [
-        sk.mean_pinball_loss(target, column, sample_weight=weights, alpha=level)
-        for level, column in zip(levels, columns, strict=True)
-    ]
+    losses = []
+    for level, column in zip(levels, columns, strict=True):
+        r = target - column
+        losses.append(weighted_mean(np.where(r > 0.0, level, level - 1.0) * r, weights))
     return float(np.mean(losses))
 
 
@@ -298,28 +330,47 @@ def d2_pinball(levels: Sequence[float], target: Floats, prediction: Floats, weig
 
 def _expectile(level: float, target: Floats, prediction: Floats, weights: Any) -> float:
     r = target - prediction
-    return float(np.average(np.where(r > 0.0, level, 1.0 - level) * r * r, weights=weights))
+    return weighted_mean(np.where(r > 0.0, level, 1.0 - level) * r * r, weights)
 
 
-def _deviance(power: float) -> Measure:
-    return _on_prediction(partial(sk.mean_tweedie_deviance, power=power))
+def _deviance(power: float, target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the mean Tweedie deviance; its powers are exponentials of our own logarithms."""
+    mean = np.maximum(prediction, np.finfo(np.float64).tiny)
+    log_mean, log_target = log(mean), log(np.where(target > 0.0, target, 1.0))
+    with np.errstate(over="ignore"):
+        if power == 1.0:
+            half = target * (log_target - log_mean) - target + mean
+        elif power == 2.0:
+            half = target / mean - (log_target - log_mean) - 1.0
+        else:
+            target_part = np.where(target > 0.0, exp((2.0 - power) * log_target), 0.0)
+            half = (
+                target_part / ((1.0 - power) * (2.0 - power))
+                - target * exp((1.0 - power) * log_mean) / (1.0 - power)
+                + exp((2.0 - power) * log_mean) / (2.0 - power)
+            )
+        return 2.0 * weighted_mean(half, weights)
 
 
 def _bernoulli(target: Floats, prediction: Floats, weights: Any) -> float:
     p = np.clip(prediction, np.finfo(np.float64).eps, 1.0 - np.finfo(np.float64).eps)
-    surprise = -target * np.log(p) - (1.0 - target) * np.log1p(-p)
-    return float(np.average(surprise, weights=weights))
+    of_other = -p
+    _native.log1p_inplace(of_other)
+    return -weighted_mean(target * _log(p) + (1.0 - target) * of_other, weights)
 
 
 def _focal(gamma: float, target: Floats, prediction: Floats, weights: Any) -> float:
     p = np.where(target == 1.0, prediction, 1.0 - prediction)
-    surprise = -((1.0 - p) ** gamma) * np.log(np.maximum(p, np.finfo(np.float64).eps))
-    return float(np.average(surprise, weights=weights))
+    factor = exp(gamma * log(np.maximum(1.0 - p, 0.0))) if gamma else 1.0
+    return -weighted_mean(factor * _log(p), weights)
 
 
 def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
-    surprise = -np.log(np.maximum(prediction, np.finfo(np.float64).eps))
-    return float(np.average((target * surprise).sum(axis=1), weights=weights))
+    return -weighted_mean((target * _log(prediction)).sum(axis=1), weights)
+
+
+# Measures that are means over rows, which workers that share the rows find together.
+MEANS = (log_loss, rmse, _mse, _mae, _mape, _error, _accuracy, _bernoulli, _cross_entropy)
 
 
 def resolve_metric(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow._boosting.losses import Queries, RankingLoss
+from hedgerow._boosting.losses import Queries, RankingLoss, weighted_mean
 from hedgerow._boosting.metrics import Metric, UserMetric, listed
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
@@ -148,4 +148,4 @@ def _mean(quality: Floats, weights: Floats | None) -> float:
     counts = ~np.isnan(quality) if weights is None else ~np.isnan(quality) & (weights > 0.0)
     if not counts.any():
         return float("nan")
-    return float(np.average(quality[counts], weights=None if weights is None else weights[counts]))
+    return weighted_mean(quality[counts], None if weights is None else weights[counts])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import _native
+from hedgerow._arithmetic import log
 from hedgerow._boosting.losses import CoxLoss, SurvivalLoss
 from hedgerow._boosting.metrics import Metric, UserMetric, listed, resolve_metric
 from hedgerow._types import Floats
@@ -55,8 +56,7 @@ def survival_metrics(eval_metric: Any, loss: SurvivalLoss) -> list[Metric | User
 
 def _of_times(loss: SurvivalLoss) -> Callable[[Floats, Floats, Floats | None], float]:
     def mean(bounds: Floats, times: Floats, weights: Floats | None) -> float:
-        with np.errstate(divide="ignore"):
-            return loss.mean(bounds, np.log(times), weights)
+        return loss.mean(bounds, log(times), weights)
 
     return mean
 

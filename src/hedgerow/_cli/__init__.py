@@ -1,9 +1,9 @@
 """The command line: ``hedgerow train data.csv --target y`` and the other commands.
 
 `program.py` is the entry point, with exit codes. `commands.py`, `options.py` and `choices.py`
-declare commands and options; each command is imported when it runs. They share `tables.py`,
-`csv_file.py` and `cell_values.py` (files → tables), `dataset.py` (tables → training and test sets),
-`tasks.py` and `models.py` (what is learned, and by which model), `holdout.py` and `scores.py`
+declare commands and options; each command is imported when it runs. They share `tables.py`
+and `csv_file.py` (files → tables), `dataset.py` (tables → training and test sets),
+`models.py` (what is learned, and by which model), `holdout.py` and `scores.py`
 (test sets and metrics), `output.py` (printing and writing) and `streams.py` (standard output or
 standard error that is closed).
 """

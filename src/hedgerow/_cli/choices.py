@@ -35,10 +35,7 @@ MODELS = {
     )
 }
 
-MODEL, METRICS, REPORT = (
-    "model.hedgerow",
-    "metrics.json",
-    "report.html",
-)  # files that `train` writes
+# Files that `train` writes.
+MODEL, METRICS, REPORT = "model.hedgerow", "metrics.json", "report.html"
 TEST_SIZE = 0.2
 COVERAGE = 0.9

@@ -17,6 +17,7 @@ from hedgerow._cli.options import (
     FILE,
     Fraction,
     Reading,
+    data_argument,
     debug_option,
     json_option,
     positive_option,
@@ -36,6 +37,7 @@ class _LazyCommand(click.Command):
         """Call the function of the command's name."""
         name, arguments = str(self.name), dict(ctx.params)
         module: Any = import_module(f"hedgerow._cli.{_MODULES.get(name, name)}")
+        arguments.pop("out_of_core", None)  # which DATA has taken into account
         if "kind" in arguments:
             fields = (arguments.pop(option) for option in ("kind", "header", "na"))
             arguments["reading"] = Reading(*fields)
@@ -43,7 +45,7 @@ class _LazyCommand(click.Command):
 
 
 @click.command(cls=_LazyCommand, short_help="Train a model on a file.")
-@click.argument("data", type=FILE)
+@data_argument
 @truth_options
 @click.option("--groups", metavar="COL", help="Column of group labels: groups are never split.")
 @click.option("--drop", metavar="COL,...", default="", help="Columns to ignore.")
@@ -90,14 +92,14 @@ class _LazyCommand(click.Command):
 def train() -> None:
     """Train a model on the table in the file DATA (CSV, Parquet, Arrow or SVMlight).
 
-    DATA may be - for standard input. Writes the model, its metrics on a test set and a report on
-    that test set into a folder.
+    DATA may be - for standard input, or several Parquet files, which are then read a few columns at
+    a time. Writes the model, its metrics on a test set and a report on that test set into a folder.
     """
 
 
 @click.command(cls=_LazyCommand, short_help="Predict the rows of a file.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
+@data_argument
 @click.option(
     "-o",
     "--out",
@@ -126,7 +128,7 @@ def predict() -> None:
 
 @click.command(cls=_LazyCommand, short_help="Evaluate a model on rows with known targets.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
+@data_argument
 @truth_options
 @positive_option("Add precision, recall, F1 and average precision of this class.")
 @reading_options
@@ -164,7 +166,7 @@ def explain() -> None:
 
 @click.command(cls=_LazyCommand, short_help="Write an HTML report on a model.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
-@click.argument("data", type=FILE)
+@data_argument
 @truth_options
 @positive_option("Positive class of the confusion matrix and the curves.")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)

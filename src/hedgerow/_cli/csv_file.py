@@ -2,7 +2,8 @@
 
 All fields are read as text. A column is then converted to the first type that fits all of its
 values: integer, float, boolean, or else text. With a model, the column types of its training are
-used instead: a category "7" stays text, even if a file has no other category.
+used instead: a category "7" stays text, even if a file has no other category. Some texts mean a
+missing value (``--na``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import io
 import re
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from hedgerow._cli.cell_values import NonNumericCells, is_number, non_numeric_values, without_na
 from hedgerow._cli.options import Reading
 from hedgerow._data.names import listed
 from hedgerow.exceptions import DataError
@@ -46,6 +47,88 @@ _DATE_SAMPLE = 100
 # A row must fit into a block; there are tables with a million columns.
 _BLOCK_BYTES = 1 << 25
 _CONTENT_ERRORS = (ValueError, OverflowError, EOFError, zlib.error, csv.Error, pa.ArrowException)
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_NUMBER_WITH_COMMA = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
+_EXAMPLES = 3
+# A column is nearly numeric if most of its values are numbers, or if it has many distinct numbers
+# and so few distinct other values that they look like markers for missing ones.
+_FEW_MARKERS, _MANY_NUMBERS = 2, 10
+
+
+@dataclass(frozen=True)
+class NonNumericCells:
+    """The values of a column that are not numbers: their count, the total, and examples."""
+
+    count: int
+    total: int
+    first: tuple[str, ...]
+    is_nearly_numeric: bool
+
+    def __str__(self) -> str:
+        """Return a sentence, such as: 3 of 100 values are not numbers ('?', 'none')."""
+        verb = "is not a number" if self.count == 1 else "are not numbers"
+        examples = listed(list(self.first), _EXAMPLES)
+        return f"{self.count:,} of {self.total:,} values {verb} ({examples})"
+
+    @property
+    def option(self) -> str:
+        """The option that reads the first of them as missing."""
+        return f"--na '{self.first[0]}'"
+
+
+def non_numeric_values(text: Any, *, decimal_commas: bool = False) -> NonNumericCells | None:
+    """Return the values of a text column that are not numbers; None if all are."""
+    values = text.drop_null()
+    pattern = _NUMBER_WITH_COMMA if decimal_commas else _NUMBER
+    is_number = pc.match_substring_regex(values, pattern)
+    others = pc.unique(pc.utf8_trim_whitespace(values.filter(pc.invert(is_number))))
+    if len(others) == 0:
+        return None
+    n_numbers = pc.sum(is_number).as_py() or 0
+    few = len(others) <= _FEW_MARKERS and len(pc.unique(values.filter(is_number))) >= _MANY_NUMBERS
+    return NonNumericCells(
+        count=len(values) - n_numbers,
+        total=len(values),
+        first=tuple(others[:_EXAMPLES].to_pylist()),
+        is_nearly_numeric=few or 2 * n_numbers >= len(values),
+    )
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a string is a number, with a decimal point or comma."""
+    return bool(pc.match_substring_regex(pa.scalar(text, pa.string()), _NUMBER_WITH_COMMA).as_py())
+
+
+def without_na(column: Any, na: tuple[str, ...]) -> Any:
+    """Return an Arrow column with nulls for values that mean missing.
+
+    Strings are compared without surrounding whitespace, numbers by value: -999 means -999.0, too.
+    """
+    if not na:
+        return column
+    if pa.types.is_dictionary(column.type):
+        decoded = pc.cast(column, column.type.value_type)
+        changed = without_na(decoded, na)
+        return column if changed.null_count == column.null_count else changed
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        bare = pc.utf8_trim_whitespace(column)
+        return _blanked(column, pc.is_in(bare, value_set=pa.array(na, column.type)))
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        numbers = pc.cast(column, pa.float64(), safe=False)
+        missing = [float(text) for text in na if "," not in text and is_number(text)]
+        return _blanked(column, pc.is_in(numbers, value_set=pa.array(missing, pa.float64())))
+    return column
+
+
+def _blanked(column: Any, is_missing: Any) -> Any:
+    return pc.if_else(is_missing, pa.scalar(None, column.type), column)
+
+
+def table_without_na(table: Any, na: tuple[str, ...]) -> Any:
+    """Return an Arrow table with nulls for values that mean missing."""
+    for i, name in enumerate(table.column_names if na else []):
+        table = table.set_column(i, name, without_na(table.column(i), na))
+    return table
 
 
 @dataclass(frozen=True)
@@ -216,8 +299,7 @@ def _as_numbers(text: Any, dialect: Dialect) -> Any:
     bare = pc.utf8_trim_whitespace(text)
     bare = pc.if_else(pc.equal(bare, ""), None, bare)
     bare = pc.replace_substring_regex(bare, r"^\+([0-9.])", r"\1")
-    kinds: tuple[Any, ...] = (pa.int64(), pa.float64())
-    numbers = _cast(bare, *kinds)
+    numbers = _cast(bare, pa.int64(), pa.float64())
     if numbers is None and dialect.has_decimal_commas:
         numbers = _cast(pc.replace_substring(bare, ",", ".", max_replacements=1), pa.float64())
     return numbers
@@ -269,8 +351,6 @@ def as_data_errors(path: Path, what: str) -> Iterator[None]:
 
 def require_distinct(names: Sequence[str], path: Path) -> None:
     """Refuse duplicate column names."""
-    seen = set()
-    for name in names:
-        if name in seen:
+    for name, count in Counter(names).items():
+        if count > 1:
             raise DataError(f"{path} has more than one column named {name!r}.")
-        seen.add(name)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hedgerow._cli.cell_values import is_number
-from hedgerow._cli.csv_file import ColumnKind
-from hedgerow._cli.options import Reading, source_name
+import hedgerow as hr
+from hedgerow._cli.csv_file import ColumnKind, is_number
+from hedgerow._cli.options import DataFiles, ParquetPaths, Reading, source_name
 from hedgerow._cli.tables import SparseFile, read_file
 from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._spelling import near
 from hedgerow._types import Indices
-from hedgerow.exceptions import DataError
+from hedgerow.exceptions import DataError, ParameterError
 
 _NAMELESS = (
     "in SVMlight files columns have no names, and targets and queries have fields of their own."
@@ -94,6 +94,8 @@ class LabeledDataset:
 
 
 def _rows_of(values: Any, rows: Indices) -> Any:
+    if isinstance(values, hr.ParquetTable):
+        return values.take(rows)
     return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
@@ -128,6 +130,9 @@ class ExpectedColumns:
     @classmethod
     def of_dataset(cls, dataset: LabeledDataset, target: str | None) -> ExpectedColumns:
         """Return the columns of another dataset."""
+        if isinstance(dataset.X, hr.ParquetTable):
+            kinds = {name: parquet_kind(dataset.X, name) for name in dataset.X.columns}
+            return cls(list(dataset.X.columns), kinds, dataset.X.shape[1])
         if not isinstance(dataset.X, pd.DataFrame):
             return cls(None, {}, dataset.X.shape[1])
         kinds = {name: _kind_of(dataset.X[name]) for name in dataset.X.columns}
@@ -158,6 +163,8 @@ class ExpectedColumns:
 
     def require_kinds(self, table: Any, source: str) -> None:
         """Refuse text in numeric columns."""
+        if isinstance(table, hr.ParquetTable):  # whose types `predict` checks
+            return
         for name in [] if self.names is None else self.names:
             if self.kinds[name] == "number" and _kind_of(table[name]) == "text":
                 example = table[name].dropna().iloc[0]
@@ -173,21 +180,11 @@ def _kind_of(column: Any) -> ColumnKind:
 
 
 def read_dataset(
-    path: Path, reading: Reading, roles: Roles, expected: ExpectedColumns | None = None
+    path: DataFiles, reading: Reading, roles: Roles, expected: ExpectedColumns | None = None
 ) -> LabeledDataset:
-    """Read a training set or, with expected columns, a test set.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    reading : Reading
-        The options.
-    roles : Roles
-        Columns that are not features.
-    expected : ExpectedColumns, optional
-        The columns of the model.
-    """
+    """Read a training set or, with expected columns, a test set."""
+    if isinstance(path, ParquetPaths):
+        return _streamed_dataset(path, reading, roles, expected)
     table, source = _read_table(path, reading, roles, expected), source_name(path)
     if isinstance(table, SparseFile):
         return _sparse_dataset(table, roles, expected, source)
@@ -202,6 +199,67 @@ def read_dataset(
         groups=_column(table, roles.groups),
         qid=_column(table, roles.qid),
     )
+
+
+def _streamed_dataset(
+    paths: ParquetPaths, reading: Reading, roles: Roles, expected: ExpectedColumns | None
+) -> LabeledDataset:
+    """Open Parquet files; only the columns that are no features are read."""
+    if roles.target is None:
+        raise DataError(f"--target must name the column of {paths} to predict.")
+    X = open_parquet(paths, reading, roles.names, expected)
+    columns = {option: _read_one(X, name) for option, name in roles.by_option.items()}
+    target = columns["--target"]
+    rows = None
+    if roles.drop_missing_target and target.notna().any():
+        rows = np.flatnonzero(target.notna())
+    event = columns.get("--event")
+    dataset = LabeledDataset(
+        X=X,
+        y=target if event is None else pd.DataFrame({"event": _flags(event), "time": target}),
+        weights=columns.get("--weights"),
+        groups=columns.get("--groups"),
+        qid=columns.get("--qid"),
+    )
+    dataset = dataset if rows is None else dataset.take(rows)
+    if pd.isna(dataset.y).to_numpy().any():
+        raise DataError(
+            f"{paths}, column {roles.target!r} (--target) has missing values. "
+            "--drop-missing-target skips these rows."
+        )
+    return dataset
+
+
+def open_parquet(
+    paths: ParquetPaths,
+    reading: Reading,
+    no_features: Sequence[str],
+    expected: ExpectedColumns | None,
+) -> Any:
+    """Open Parquet files as a table of the expected columns, or of all but some."""
+    if reading.na or reading.header is not None or reading.kind not in (None, "parquet"):
+        raise ParameterError(
+            "--na, --header, --no-header and --format are for a file that is read into memory, but "
+            f"{paths} are Parquet files that are read a few columns at a time."
+        )
+    whole = hr.ParquetTable(list(paths))
+    names = [name for name in whole.columns if name not in no_features]
+    if expected is not None and expected.names is not None:
+        names = expected.names
+    for name in no_features:
+        whole.type_of(name, "column")
+    return hr.ParquetTable(list(paths), columns=names)
+
+
+def parquet_kind(table: Any, name: str) -> ColumnKind:
+    """Return whether a column of Parquet files holds numbers or text."""
+    text = str(table.type_of(name, "column"))
+    return "text" if "string" in text else "number"
+
+
+def _read_one(table: Any, name: str) -> Any:
+    """Read a column that is no feature, as a series."""
+    return pd.Series(table.read_column(name), name=name)
 
 
 def _read_table(
@@ -221,9 +279,12 @@ def _read_table(
 
 
 def read_features(
-    path: Path, reading: Reading, expected: ExpectedColumns, keep: str | None
+    path: DataFiles, reading: Reading, expected: ExpectedColumns, keep: str | None
 ) -> tuple[Any, Any]:
     """Read rows to predict, and a column to copy next to the predictions, unchanged."""
+    if isinstance(path, ParquetPaths):
+        X = open_parquet(path, reading, [] if keep is None else [keep], expected)
+        return X, None if keep is None else _read_one(X, keep)
     table = read_file(path, expected.with_names(reading), expected.kind_of, expected.n_features)
     source = source_name(path)
     if isinstance(table, SparseFile):
@@ -248,16 +309,9 @@ def require_columns(table: Any, names: Sequence[str], source: str) -> None:
     for name in names:
         if name not in table.columns:
             names = list(map(str, table.columns))
-            hint = (
-                " If its first line is not a header, use --no-header."
-                if _has_numbers(names)
-                else ""
-            )
+            has_numbers = any(map(is_number, names))
+            hint = " If its first line is not a header, use --no-header." if has_numbers else ""
             raise DataError(f"{source} has no column {name!r}. {suggestion(name, names)}{hint}")
-
-
-def _has_numbers(names: Sequence[str]) -> bool:
-    return any(map(is_number, names))
 
 
 def _require_roles(table: Any, roles: Roles, source: str) -> Any:

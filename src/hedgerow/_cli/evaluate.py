@@ -6,26 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
+from hedgerow._cli import output
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
 from hedgerow._cli.models import load_model
-from hedgerow._cli.options import Reading
-from hedgerow._cli.output import (
-    all_or_nothing,
-    answer,
-    answer_json,
-    count,
-    lines_of,
-    number,
-    require_file,
-    say,
-    size_of,
-)
+from hedgerow._cli.options import DataFiles, Reading
 from hedgerow._cli.scores import measure, positive_class, require_truth
 
 
 def evaluate(
     model_file: Path,
-    data: Path,
+    data: DataFiles,
     reading: Reading,
     positive: str | None,
     as_json: bool,
@@ -36,33 +26,35 @@ def evaluate(
     metrics = measure(model, dataset, positive)
     if as_json:
         name = type(model).__name__
-        answer_json({"model": name, "rows": dataset.n_rows, "metrics": metrics})
+        output.answer_json({"model": name, "rows": dataset.n_rows, "metrics": metrics})
         return
-    title = {type(model).__name__: f"{count(dataset.n_rows, 'row')} of {data}"}
-    answer(lines_of(title | {name: number(value) for name, value in metrics.items()}))
+    title = {type(model).__name__: f"{output.count(dataset.n_rows, 'row')} of {data}"}
+    output.answer(
+        output.lines_of(title | {name: output.number(value) for name, value in metrics.items()})
+    )
 
 
 def report(
     model_file: Path,
-    data: Path,
+    data: DataFiles,
     out: Path,
     reading: Reading,
     positive: str | None,
     **columns: Any,
 ) -> None:
     """Write an HTML report on a model and the rows of a file."""
-    require_file(out)
+    output.require_file(out)
     roles = Roles(**columns)
     model, dataset = _load(model_file, data, reading, roles)
     require_truth(model, dataset)
     label = None if positive is None else positive_class(positive, model)
-    with all_or_nothing(out.parent) as folder:
+    with output.all_or_nothing(out.parent) as folder:
         write_report(model, dataset, folder / out.name, roles.target, label)
-    say(f"{out} ({size_of(out)})")
+    output.say(f"{out} ({output.size_of(out)})")
 
 
 def _load(
-    model_file: Path, data: Path, reading: Reading, roles: Roles
+    model_file: Path, data: DataFiles, reading: Reading, roles: Roles
 ) -> tuple[Any, LabeledDataset]:
     model = load_model(model_file)
     expected = ExpectedColumns.of_model(model, roles.target)

@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hedgerow._cli import output
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, read_features
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import STANDARD, Reading
-from hedgerow._cli.output import (
-    answer,
-    answer_json,
-    count,
-    lines_of,
-    require_table_name,
-    write_table,
-)
 from hedgerow._data.columns import is_missing
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain import ShapValues, shap_values
@@ -40,21 +33,21 @@ def explain(
 ) -> None:
     """Print the Shapley values of some rows, or their mean sizes over all rows."""
     if out != STANDARD:
-        require_table_name(out)
+        output.require_table_name(out)
     model = load_model(model_file)
     X, _ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
     rows = np.arange(X.shape[0]) if selection is None else _row_numbers(selection, X.shape[0])
     explained = shap_values(model, LabeledDataset(X, None).take(rows).X)
     if out is not None:
-        write_table(_all_values(explained, rows), None if out == STANDARD else out)
+        output.write_table(_all_values(explained, rows), None if out == STANDARD else out)
     if out == STANDARD:
         return
     if as_json:
-        answer_json(_as_dict(explained, rows, by_row=selection is not None))
+        output.answer_json(_as_dict(explained, rows, by_row=selection is not None))
     elif selection is None:
-        answer(_average_text(explained, top))
+        output.answer(_average_text(explained, top))
     else:
-        answer("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
+        output.answer("\n".join(_row_text(explained, i, row, top) for i, row in enumerate(rows)))
 
 
 def _row_numbers(text: str, n_rows: int) -> Any:
@@ -84,9 +77,9 @@ def _all_values(explained: ShapValues, rows: Any) -> Any:
     """Return a line for each row and output, with a column for each column of the table."""
     values, base = _by_output(explained)
     parts = []
-    for k, output in enumerate(explained.output_names):
+    for k, of in enumerate(explained.output_names):
         frame = pd.DataFrame(values[:, :, k], columns=list(explained.feature_names))
-        leading = {"row": rows, "output": output, "base value": base[:, k]}
+        leading = {"row": rows, "output": of, "base value": base[:, k]}
         parts.append(pd.concat([pd.DataFrame(leading), frame], axis=1))
     return pd.concat(parts).sort_values("row", kind="stable", ignore_index=True)
 
@@ -95,11 +88,11 @@ def _as_dict(explained: ShapValues, rows: Any, *, by_row: bool) -> dict[str, Any
     values, base = _by_output(explained)
     names = explained.feature_names
     outputs = {}
-    for k, output in enumerate(explained.output_names):
+    for k, of in enumerate(explained.output_names):
         sizes = dict(zip(names, np.abs(values[:, :, k]).mean(axis=0).tolist(), strict=True))
-        outputs[output] = {"base_value": float(base[0, k]), "mean_absolute_value": sizes}
+        outputs[of] = {"base_value": float(base[0, k]), "mean_absolute_value": sizes}
         if by_row:
-            outputs[output]["rows"] = [
+            outputs[of]["rows"] = [
                 {"row": int(row), "values": dict(zip(names, line.tolist(), strict=True))}
                 for row, line in zip(rows, values[:, :, k], strict=True)
             ]
@@ -116,20 +109,22 @@ def _average_text(explained: ShapValues, top: int) -> str:
         explained.feature_names[j]: f"{sizes[j]:<10.4g}{'▇' * round(_BAR * sizes[j] / largest)}"
         for j in order
     }
-    rows = count(len(values), "row")
+    rows = output.count(len(values), "row")
     title = f"mean absolute Shapley value of each column, {rows} ({explained.unit})"
-    return f"{title}\n{lines_of(bars)}"
+    return f"{title}\n{output.lines_of(bars)}"
 
 
 def _row_text(explained: ShapValues, i: int, row: int, top: int) -> str:
     """Return a row's score as a sum of Shapley values, the largest first."""
     values, base = _by_output(explained)
     lines = []
-    for k, output in enumerate(explained.output_names):
+    for k, of in enumerate(explained.output_names):
         terms = values[i, :, k]
         score = base[i, k] + terms.sum()
-        of = "" if output == _ONLY_OUTPUT else f", {output}"
-        lines.append(f"row {row}{of}: {score:.4g}, base value {base[i, k]:.4g} ({explained.unit})")
+        name = "" if of == _ONLY_OUTPUT else f", {of}"
+        lines.append(
+            f"row {row}{name}: {score:.4g}, base value {base[i, k]:.4g} ({explained.unit})"
+        )
         lines += _term_lines(terms, explained.feature_names, explained.data[i], top)
     return "\n".join(lines)
 
@@ -139,7 +134,7 @@ def _term_lines(terms: Any, names: Sequence[str], data: Any, top: int) -> list[s
     order = np.argsort(-np.abs(terms), kind="stable")
     lines = [(terms[j], f"{names[j]} {_value_text(data[j])}") for j in order[:top]]
     if len(order) > top:
-        lines.append((terms[order[top:]].sum(), count(len(order) - top, "other column")))
+        lines.append((terms[order[top:]].sum(), output.count(len(order) - top, "other column")))
     decimals = _decimals(max(abs(term) for term, _ in lines))
     numbers = [f"{term:+.{decimals}f}" for term, _ in lines]
     width = max(map(len, numbers))

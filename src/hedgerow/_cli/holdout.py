@@ -72,20 +72,15 @@ def _count_classes(y: Any) -> int:
 
 def folds(n_folds: int, dataset: LabeledDataset, seed: int, *, stratify: bool) -> Any:
     """Return a splitter of shuffled rows, or of whole groups or queries."""
-    together = dataset.keep_together
+    together, shuffled = dataset.keep_together, {"shuffle": True, "random_state": seed}
     if together is not None:
-        _require_folds(n_folds, pd.Series(together).nunique(), "there are fewer groups")
+        most, otherwise = pd.Series(together).nunique(), "there are fewer groups"
     elif stratify:
-        largest = pd.Series(dataset.y).value_counts().max()
-        _require_folds(n_folds, largest, "every class has fewer rows")
+        most, otherwise = pd.Series(dataset.y).value_counts().max(), "every class has fewer rows"
     else:
-        _require_folds(n_folds, dataset.n_rows, "there are fewer rows")
-    shuffled = {"shuffle": True, "random_state": seed}
+        most, otherwise = dataset.n_rows, "there are fewer rows"
+    if n_folds > most:
+        raise DataError(f"--cv {n_folds}: {otherwise} ({most}).")
     if together is not None:
         return StratifiedGroupKFold(n_folds, **shuffled) if stratify else GroupKFold(n_folds)
     return StratifiedKFold(n_folds, **shuffled) if stratify else KFold(n_folds, **shuffled)
-
-
-def _require_folds(n_folds: int, most: int, otherwise: str) -> None:
-    if n_folds > most:
-        raise DataError(f"--cv {n_folds}: {otherwise} ({most}).")

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 import hedgerow as hr
+from hedgerow._cli import output
 from hedgerow._cli.options import STANDARD
-from hedgerow._cli.output import (
-    answer,
-    answer_json,
-    lines_of,
-    number,
-    require_file,
-    say,
-    size_of,
-)
 from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.table import TableSchema
@@ -42,13 +34,15 @@ def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None
     model = hr.load(model_file)
     if number_of_tree is not None:
         text = _tree_text(model, number_of_tree)
-        answer_json({"tree": number_of_tree, "text": text}) if as_json else answer(text)
+        output.answer_json({"tree": number_of_tree, "text": text}) if as_json else output.answer(
+            text
+        )
         return
     facts = _facts(model, model_file)
     if as_json:
-        answer_json(facts)
+        output.answer_json(facts)
     else:
-        answer(lines_of(_texts(facts, model_file)))
+        output.answer(output.lines_of(_texts(facts, model_file)))
 
 
 def _facts(model: Any, path: Path) -> dict[str, Any]:
@@ -108,13 +102,13 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
     rounds, best = facts["rounds"], facts["best_score"]
     texts = {
         "model": facts["model"],
-        "file": f"{path}, {size_of(path)}",
+        "file": f"{path}, {output.size_of(path)}",
         "written": f"{facts['written']} by Hedgerow {facts['hedgerow']}",
         "sha256": facts["sha256"],
         "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
         "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",
         "rounds": "" if rounds is None else f"{rounds}",
-        "best score": "" if best is None else f"{number(best)} on the validation set",
+        "best score": "" if best is None else f"{output.number(best)} on the validation set",
         "columns": f"{len(facts['columns'])}\n" + _column_lines(facts["columns"]),
         "missing": "" if not facts["na_values"] else f"also {listed(facts['na_values'])}",
         "parameters": "\n".join(f"{name}={value!r}" for name, value in facts["parameters"].items())
@@ -164,9 +158,9 @@ def _tree_text(model: Any, which: int) -> str:
 def convert(model_file: Path, out: Path) -> None:
     """Write a model as JSON or as a model file."""
     if out == STANDARD:
-        answer(to_json(_load(model_file)))
+        output.answer(to_json(_load(model_file)))
         return
-    require_file(out)
+    output.require_file(out)
     suffix = out.suffix.lower()
     if suffix not in (".json", ".hedgerow"):
         raise ParameterError(f"cannot convert to {out}: its name must end in .json or .hedgerow.")
@@ -175,7 +169,7 @@ def convert(model_file: Path, out: Path) -> None:
         write_atomically(str(out), to_json(model).encode())
     else:
         model.save(out)
-    say(f"{out} ({size_of(out)})")
+    output.say(f"{out} ({output.size_of(out)})")
 
 
 def _load(path: Path) -> Any:

@@ -18,7 +18,53 @@ FILE: Any = click.Path(path_type=Path)
 STANDARD = Path("-")  # standard input or output, where a file may be named
 
 
-def source_name(path: Path) -> str:
+class ParquetPaths(tuple[str, ...]):
+    """Parquet files, a pattern or a folder, which are read a few columns at a time."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the first file or pattern, and the number of others."""
+        more = f" and {len(self) - 1} more" if len(self) > 1 else ""
+        return f"{Path(self[0]).name}{more}"
+
+    def __str__(self) -> str:
+        more = f" and {len(self) - 1} more" if len(self) > 1 else ""
+        return f"{self[0]}{more}"
+
+
+DataFiles = Path | ParquetPaths
+
+
+def _data_files(
+    context: click.Context, _: click.Parameter, paths: tuple[Path, ...]
+) -> DataFiles | None:
+    """Return the file; or Parquet files, if there are several or a pattern."""
+    (first, *others) = paths
+    is_pattern = any(mark in str(first) for mark in "*?[") and not first.exists()
+    if others or is_pattern or context.params.get("out_of_core"):
+        return ParquetPaths(map(str, paths))
+    return first
+
+
+def data_argument(command: Command) -> Command:
+    """Add DATA and --out-of-core."""
+    option = click.option(
+        "--out-of-core",
+        is_flag=True,
+        is_eager=True,
+        expose_value=True,
+        help="Read Parquet files, or a folder of them, a few columns at a time: the default for "
+        "several files.",
+    )
+    argument = click.argument(
+        "data", type=FILE, nargs=-1, required=True, callback=_data_files, metavar="DATA..."
+    )
+    return argument(option(command))
+
+
+def source_name(path: DataFiles) -> str:
     """Return the name of an input file in messages."""
     return "standard input" if path == STANDARD else str(path)
 
@@ -66,28 +112,29 @@ def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.ensure_object(Run).debug = value
 
 
-def debug_option(command: Command) -> Command:
-    """Add --debug."""
-    return click.option(
-        "--debug",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_set_debug,
-        help="Show the traceback of an error.",
-    )(command)
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_set_debug,
+    help="Show the traceback of an error.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 2**31 - 1), help="Default: all available CPUs."
+)
 
 
-def json_option(command: Command) -> Command:
-    """Add --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+def _together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds several options, in the order in which help lists them."""
 
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
 
-def threads_option(command: Command) -> Command:
-    """Add --threads."""
-    return click.option(
-        "--threads", type=click.IntRange(1, 2**31 - 1), help="Default: all available CPUs."
-    )(command)
+    return add
 
 
 def _split(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,57 +143,47 @@ def _split(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tup
     return tuple(dict.fromkeys(value for value in values if value))
 
 
-def reading_options(command: Command) -> Command:
-    """Add the options of `Reading`: --format, --header, --no-header and --na."""
-    for option in (
-        click.option(
-            "--na",
-            multiple=True,
-            metavar="VALUE,...",
-            callback=_split,
-            help="More values that mean missing; may be repeated. The model file stores them.",
-        ),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="CSV: whether the first line has column names. If not, they are x0, x1, ...",
-        ),
-        click.option(
-            "--format",
-            "kind",
-            type=click.Choice(list(FORMATS)),
-            help="Format of DATA, if its file name does not show it.",
-        ),
-    ):
-        command = option(command)
-    return command
+# The options of `Reading`.
+reading_options = _together(
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice(list(FORMATS)),
+        help="Format of DATA, if its file name does not show it.",
+    ),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="CSV: whether the first line has column names. If not, they are x0, x1, ...",
+    ),
+    click.option(
+        "--na",
+        multiple=True,
+        metavar="VALUE,...",
+        callback=_split,
+        help="More values that mean missing; may be repeated. The model file stores them.",
+    ),
+)
+# The options of labeled data.
+truth_options = _together(
+    click.option(
+        "--target", metavar="COL", help="Column to predict. Not needed for SVMlight files."
+    ),
+    click.option(
+        "--event",
+        metavar="COL",
+        help="Survival: column that is true if the event occurred; the target is the time.",
+    ),
+    click.option("--qid", metavar="COL", help="Ranking: column of query ids."),
+    click.option("--weights", metavar="COL", help="Column of sample weights."),
+    click.option(
+        "--drop-missing-target",
+        is_flag=True,
+        help="Skip rows without a target; otherwise they are an error.",
+    ),
+)
 
 
 def positive_option(what: str) -> Callable[[Command], Command]:
     """Add --positive-class with this help."""
     return click.option("--positive-class", "positive", metavar="CLASS", help=what)
-
-
-def truth_options(command: Command) -> Command:
-    """Add the options of labeled data: --target, --event, --qid, --weights, missing targets."""
-    for option in (
-        click.option(
-            "--drop-missing-target",
-            is_flag=True,
-            help="Skip rows without a target; otherwise they are an error.",
-        ),
-        click.option("--weights", metavar="COL", help="Column of sample weights."),
-        click.option("--qid", metavar="COL", help="Ranking: column of query ids."),
-        click.option(
-            "--event",
-            metavar="COL",
-            help="Survival: column that is true if the event occurred; the target is the time.",
-        ),
-        click.option(
-            "--target",
-            metavar="COL",
-            help="Column to predict. Not needed for SVMlight files.",
-        ),
-    ):
-        command = option(command)
-    return command

@@ -86,14 +86,9 @@ def lines_of(fields: Mapping[str, str]) -> str:
     """Return names and texts in two columns, with indented continuation lines."""
     width = max(map(cells, fields))
     indent = "\n" + " " * (width + 2)
-    return "\n".join(
-        f"{padded(name, width)}  {text}".replace("\n", indent) for name, text in fields.items()
-    )
-
-
-def padded(text: str, width: int) -> str:
-    """Return a text padded with spaces to the width of a terminal column."""
-    return text + " " * (width - cells(text))
+    padding = {name: " " * (width - cells(name)) for name in fields}
+    lines = (f"{name}{padding[name]}  {text}" for name, text in fields.items())
+    return "\n".join(line.replace("\n", indent) for line in lines)
 
 
 def cells(text: str) -> int:

@@ -8,19 +8,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from hedgerow._cli.choices import COVERAGE
-from hedgerow._cli.dataset import ExpectedColumns, read_features
+from hedgerow._cli.dataset import ExpectedColumns, open_parquet, read_features
 from hedgerow._cli.models import load_model
-from hedgerow._cli.options import STANDARD, Reading
+from hedgerow._cli.options import STANDARD, DataFiles, ParquetPaths, Reading
 from hedgerow._cli.output import require_table_name, write_table
 from hedgerow._cli.scores import positive_class
+from hedgerow._data.parquet_predictions import write_blocks
 from hedgerow.exceptions import ParameterError
 
 
 def predict(
     model_file: Path,
-    data: Path,
+    data: DataFiles,
     out: Path | None,
     proba: bool,
     positive: str | None,
@@ -40,16 +42,36 @@ def predict(
     if threads is not None and "n_jobs" in model.get_params(deep=False):
         model.set_params(n_jobs=threads)
     reading = replace(reading.like(model), may_be_empty=True)
-    X, ids = read_features(data, reading, ExpectedColumns.of_model(model), keep)
-    columns = _predictions(model, X)
-    if proba or positive is not None:
-        columns |= _probabilities(model, X, None if proba else label)
-    if interval:
-        columns |= _bounds(model, X, coverage or COVERAGE)
-    if keep in columns:
-        raise ParameterError(f"--id {keep}: the predictions have a column of this name.")
+    expected = ExpectedColumns.of_model(model)
+
+    def columns_of(X: Any, first: dict[str, Any]) -> dict[str, Any]:
+        columns = _predictions(model, X)
+        if proba or positive is not None:
+            columns |= _probabilities(model, X, None if proba else label)
+        if interval:
+            columns |= _bounds(model, X, coverage or COVERAGE)
+        if keep in columns:
+            raise ParameterError(f"--id {keep}: the predictions have a column of this name.")
+        return first | columns
+
+    if isinstance(data, ParquetPaths) and out is not None and out.suffix == ".parquet":
+        kept = [] if keep is None else [keep]
+        _stream(open_parquet(data, reading, kept, expected), columns_of, kept, out)
+        return
+    X, ids = read_features(data, reading, expected, keep)
     first = {} if keep is None else {keep: ids.to_numpy()}
-    write_table(pd.DataFrame(first | columns), out)
+    write_table(pd.DataFrame(columns_of(X, first)), out)
+
+
+def _stream(table: Any, columns_of: Any, kept: list[str], out: Path) -> None:
+    """Write predictions for Parquet files, a block of rows at a time."""
+    types = {name: table.type_of(name, "--id") for name in kept}
+
+    def block_of(batch: Any) -> Any:
+        first = {name: batch.column(name).cast(types[name]) for name in kept}
+        return pa.table(columns_of(batch.select(list(table.columns)), first))
+
+    write_blocks(table, out, block_of, kept, verbose=0)
 
 
 def _predictions(model: Any, X: Any) -> dict[str, Any]:

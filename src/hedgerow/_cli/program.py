@@ -87,30 +87,26 @@ def _report(error: Exception) -> int:
         return BAD_INPUT
     if isinstance(error, BrokenPipeError):  # the reader has closed the pipe, as `head` does
         return UNEXPECTED
-    if isinstance(error, click.ClickException):
-        _complain(error.format_message())
-        return BAD_INPUT
-    if isinstance(error, HedgerowError):
-        _complain(str(error))
-        return BAD_INPUT
-    if isinstance(error, OSError) and error.strerror:
-        _complain(error.strerror + ("" if error.filename is None else f": {error.filename}"))
-        return BAD_INPUT
-    if isinstance(error, ModuleNotFoundError) and error.name in _REQUIRED:
-        _complain(f"the command line needs {error.name}: pip install 'hedgerow[cli]'")
-        return UNEXPECTED
-    if isinstance(error, ImportError):  # an optional dependency
-        _complain(str(error))
-        return UNEXPECTED
-    if isinstance(error, MemoryError):
-        _complain("not enough memory.")
-        return UNEXPECTED
-    _complain(f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)")
-    return UNEXPECTED
-
-
-def _complain(message: str) -> None:
+    message, code = _explained(error)
     _say(f"hedgerow: error: {' '.join(message.split())}")
+    return code
+
+
+def _explained(error: Exception) -> tuple[str, int]:
+    """Return an error as text, and its exit code."""
+    if isinstance(error, click.ClickException):
+        return error.format_message(), BAD_INPUT
+    if isinstance(error, HedgerowError):
+        return str(error), BAD_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror + ("" if error.filename is None else f": {error.filename}"), BAD_INPUT
+    if isinstance(error, ModuleNotFoundError) and error.name in _REQUIRED:
+        return f"the command line needs {error.name}: pip install 'hedgerow[cli]'", UNEXPECTED
+    if isinstance(error, ImportError):  # an optional dependency
+        return str(error), UNEXPECTED
+    if isinstance(error, MemoryError):
+        return "not enough memory.", UNEXPECTED
+    return f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)", UNEXPECTED
 
 
 def _say(line: str) -> None:

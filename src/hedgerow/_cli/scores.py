@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,8 +35,10 @@ def measure(model: Any, dataset: LabeledDataset, positive: str | None = None) ->
     scores = _measure(model, dataset)
     if positive is None:
         return scores
-    scorer = PositiveClassScorer(positive_class(positive, model))
-    return scores | scorer.all(model, dataset.X, dataset.y, dataset.weights)
+    label, rows = positive_class(positive, model), (dataset.X, dataset.y, dataset.weights)
+    return scores | {
+        name: _class_score(label, name, model, *rows) for name in _class_metrics(model)
+    }
 
 
 def _measure(model: Any, dataset: LabeledDataset) -> Scores:
@@ -60,8 +61,7 @@ def fold_scores(model: Any, task: str, positive: Any = None) -> Any:
     names = _CLASSIFICATION if hasattr(model, "predict_proba") else ("accuracy",)
     scores: dict[str, Any] = dict(zip(names, names, strict=True))
     if positive is not None:
-        scorer = PositiveClassScorer(positive)
-        scores |= {name: scorer.scorer(name) for name in scorer.names(model)}
+        scores |= {name: _class_scorer(positive, name) for name in _class_metrics(model)}
     return scores
 
 
@@ -89,40 +89,33 @@ def _text_of(label: Any) -> str:
         return str(label)
 
 
-@dataclass(frozen=True)
-class PositiveClassScorer:
-    """Metrics of one class against the others."""
+def _class_metrics(model: Any) -> list[str]:
+    """Return the names of the metrics of one class against the others."""
+    ranking = ["average_precision"] if hasattr(model, "predict_proba") else []
+    return [*ranking, "precision", "recall", "f1"]
 
-    label: Any
 
-    def names(self, model: Any) -> list[str]:
-        """Return the names of the metrics."""
-        ranking = ["average_precision"] if hasattr(model, "predict_proba") else []
-        return [*ranking, "precision", "recall", "f1"]
+def _class_score(
+    label: Any, name: str, model: Any, X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Return a metric of one class against the others; NaN if no row has the class."""
+    truth = np.asarray(y == label)
+    if not truth.any():
+        return math.nan
+    if name == "average_precision":
+        predicted = model.predict_proba(X)[:, model.classes_.tolist().index(label)]
+    else:
+        predicted = np.asarray(model.predict(X) == label)
+    options = {} if name == "average_precision" else {"zero_division": 0.0}
+    measure = getattr(sk, f"{name}_score")
+    return float(measure(truth, predicted, sample_weight=sample_weight, **options))
 
-    def all(self, model: Any, X: Any, y: Any, weights: Any) -> Scores:
-        """Return all metrics."""
-        return {name: self.one(name, model, X, y, weights) for name in self.names(model)}
 
-    def scorer(self, name: str) -> Any:
-        """Return one metric as a scorer for `cross_validate`."""
-        scorer = partial(self.one, name)
-        scorer._score_func = _with_weights  # type: ignore[attr-defined]  # noqa: SLF001
-        return scorer
-
-    def one(self, name: str, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return one metric; NaN if no row has the class."""
-        truth = np.asarray(y == self.label)
-        if not truth.any():
-            return math.nan
-        if name == "average_precision":
-            k = model.classes_.tolist().index(self.label)
-            predicted = model.predict_proba(X)[:, k]
-        else:
-            predicted = np.asarray(model.predict(X) == self.label)
-        options = {} if name == "average_precision" else {"zero_division": 0.0}
-        measure = getattr(sk, f"{name}_score")
-        return float(measure(truth, predicted, sample_weight=sample_weight, **options))
+def _class_scorer(label: Any, name: str) -> Any:
+    """Return a metric of one class as a scorer for `cross_validate`."""
+    scorer = partial(_class_score, label, name)
+    scorer._score_func = _with_weights  # type: ignore[attr-defined]  # noqa: SLF001
+    return scorer
 
 
 def _with_weights(y: Any, prediction: Any, sample_weight: Any = None) -> None:
@@ -131,21 +124,15 @@ def _with_weights(y: Any, prediction: Any, sample_weight: Any = None) -> None:
 
 def require_truth(model: Any, dataset: LabeledDataset) -> None:
     """Refuse a dataset of another task than the model's."""
-    ranks = isinstance(model, hr.GradientBoostingRanker)
-    if ranks != (dataset.qid is not None):
-        name = type(model).__name__
-        raise ParameterError(
-            f"a {name} needs --qid." if ranks else f"--qid is for ranking, not for a {name}."
-        )
-    survives = isinstance(model, hr.GradientBoostingSurvival)
-    has_events = np.ndim(dataset.y) == 2
-    if survives != has_events:
-        name = type(model).__name__
-        raise ParameterError(
-            f"a {name} needs --event."
-            if survives
-            else f"--event is for survival, not for a {name}."
-        )
+    name = type(model).__name__
+    for option, is_passed, task, kind in (
+        ("--qid", dataset.qid is not None, "ranking", hr.GradientBoostingRanker),
+        ("--event", np.ndim(dataset.y) == 2, "survival", hr.GradientBoostingSurvival),
+    ):
+        if isinstance(model, kind) and not is_passed:
+            raise ParameterError(f"a {name} needs {option}.")
+        if is_passed and not isinstance(model, kind):
+            raise ParameterError(f"{option} is for {task}, not for a {name}.")
 
 
 def _score_ranking(model: Any, dataset: LabeledDataset) -> Scores:

@@ -21,13 +21,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import ipc, parquet
 
-from hedgerow._cli.cell_values import table_without_na
 from hedgerow._cli.choices import FORMATS
 from hedgerow._cli.csv_file import (
     Kinds,
     as_data_errors,
     read_csv,
     require_distinct,
+    table_without_na,
     warn_about_text,
 )
 from hedgerow._cli.options import STANDARD, Reading
@@ -44,18 +44,10 @@ class SparseFile:
 
 
 def read_file(path: Path, reading: Reading, kinds: Kinds, n_features: int | None = None) -> Any:
-    """Read a file as a pandas data frame or a `SparseFile`.
+    """Read a file, or standard input, as a pandas data frame or a `SparseFile`.
 
-    Parameters
-    ----------
-    path : Path
-        The file; - is standard input.
-    reading : Reading
-        Options; the format is one of `FORMATS`, by default that of the file name.
-    kinds : function of a name
-        The kind of a column of a CSV file; None to infer it.
-    n_features : int, optional
-        Maximum number of columns of an SVMlight file.
+    `kinds` returns the kind of a column of a CSV file by its name, None to infer it. An SVMlight
+    file has at most `n_features` columns.
     """
     if path == STANDARD:
         with _standard_input(reading) as (copy, copy_reading):
@@ -156,9 +148,8 @@ def _read_frame(path: Path, kind: str, kinds: Kinds, reading: Reading) -> Any:
 
 def _read_svmlight(path: Path, n_features: int | None) -> SparseFile:
     """Read an SVMlight file. Its columns are numbered from 1, unless the number 0 occurs."""
-    from sklearn.datasets import (
-        load_svmlight_file,
-    )  # slow to import, and other formats do not need it
+    # Slow to import, and other formats do not need it.
+    from sklearn.datasets import load_svmlight_file
 
     with as_data_errors(path, "an SVMlight file that fits"):
         X, y, qid = load_svmlight_file(str(path), n_features=n_features, query_id=True)

@@ -15,26 +15,22 @@ import numpy as np
 import pandas as pd
 
 import hedgerow as hr
+from hedgerow._cli import output
 from hedgerow._cli.choices import METRICS, MODEL, REPORT, TEST_SIZE
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
 from hedgerow._cli.evaluate import write_report
 from hedgerow._cli.holdout import folds, split_rows
-from hedgerow._cli.models import find_family, fit_options, new_model, require_task
-from hedgerow._cli.options import Reading, source_name
-from hedgerow._cli.output import (
-    all_or_nothing,
-    answer_json,
-    count,
-    lines_of,
-    number,
-    require_folder,
-    say,
-    size_of,
-    summarise,
-    to_json,
+from hedgerow._cli.models import (
+    TaskChoice,
+    find_family,
+    find_task,
+    fit_options,
+    has_numeric_target,
+    new_model,
+    require_task,
 )
+from hedgerow._cli.options import DataFiles, Reading, source_name
 from hedgerow._cli.scores import fold_scores, measure, positive_class, require_classes
-from hedgerow._cli.tasks import TaskChoice, find_task, has_numeric_target
 from hedgerow._params import check_parameters, parameters_of
 from hedgerow.exceptions import ParameterError
 
@@ -80,17 +76,17 @@ class Evaluation:
     def _value(self, name: str) -> str:
         value = self.metrics[name]
         if self.spread is None:
-            return number(value)
+            return output.number(value)
         if not math.isfinite(value):
             return "– (undefined in some folds)"
-        return f"{number(value)} ± {number(self.spread[name])}"
+        return f"{output.number(value)} ± {output.number(self.spread[name])}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """A run of the command, step by step; its fields are the options."""
 
-    data: Path
+    data: DataFiles
     roles: Roles
     reading: Reading
     positive: str | None
@@ -132,7 +128,7 @@ class Training:
         options = [name for name, value in methods.items() if value is not None]
         if len(options) > 1:
             raise ParameterError(f"{' and '.join(options)} exclude each other: choose one.")
-        require_folder(self.out)
+        output.require_folder(self.out)
         for name in (MODEL, METRICS, REPORT):
             if (self.out / name).is_dir():
                 raise ParameterError(f"cannot write {self.out / name}: it is a folder.")
@@ -170,7 +166,7 @@ class Training:
         if self.test_file is not None:
             test = self._load_test_set(self.test_file)
             self._fit(model, dataset)
-            how = f"{count(test.n_rows, 'row')} of {self.test_file}"
+            how = f"{output.count(test.n_rows, 'row')} of {self.test_file}"
             return Evaluation(how, measure(model, test, self.positive), test_set=test)
         if self.n_folds is not None:
             evaluation = self._cross_validate(model, label, stratify=stratify)
@@ -182,7 +178,8 @@ class Training:
             return None
         training, test = split_rows(dataset, size, self.seed, stratify=stratify)
         self._fit(model, training)
-        how = f"{count(test.n_rows, 'row')} of the file; trained on the other {training.n_rows:,}"
+        rows = output.count(test.n_rows, "row")
+        how = f"{rows} of the file; trained on the other {training.n_rows:,}"
         return Evaluation(how, measure(model, test, self.positive), test_set=test)
 
     def _load_test_set(self, path: Path) -> LabeledDataset:
@@ -195,7 +192,7 @@ class Training:
         return test
 
     def _fit(self, model: Any, dataset: LabeledDataset) -> Any:
-        self._note(f"training {type(model).__name__} on {count(dataset.n_rows, 'row')}")
+        self._note(f"training {type(model).__name__} on {output.count(dataset.n_rows, 'row')}")
         return model.fit(dataset.X, dataset.y, **fit_options(model, dataset))
 
     def _cross_validate(self, model: Any, label: Any, *, stratify: bool) -> Evaluation:
@@ -220,9 +217,9 @@ class Training:
 
     def _write(self, model: Any, evaluation: Evaluation | None, label: Any) -> str | None:
         """Write all files or none; return the reason if there is no report."""
-        with all_or_nothing(self.out) as folder:
+        with output.all_or_nothing(self.out) as folder:
             model.save(folder / MODEL)
-            summary = to_json(self._summary(model, evaluation)) + "\n"
+            summary = output.to_json(self._summary(model, evaluation)) + "\n"
             (folder / METRICS).write_text(summary, encoding="utf-8")
             return self._write_report(model, evaluation, folder / REPORT, label)
 
@@ -276,26 +273,26 @@ class Training:
         paths = [self.out / name for name in files]
         if as_json:
             more = {"files": list(map(str, paths)), "no_report": no_report, "seconds": seconds}
-            answer_json(self._summary(model, evaluation) | more)
+            output.answer_json(self._summary(model, evaluation) | more)
             return
         task, dataset = self.task_choice, self.dataset
         fields = {
             "task": f"{task.name}, {task.why}",
-            "data": f"{source_name(self.data)}: {count(dataset.n_rows, 'row')}, "
-            + count(model.n_features_in_, "column"),
+            "data": f"{source_name(self.data)}: {output.count(dataset.n_rows, 'row')}, "
+            + output.count(model.n_features_in_, "column"),
             "model": f"{type(model).__name__}{_rounds(model)}, in {seconds:.1f} s",
             "test": "no test set" if evaluation is None else evaluation.text(),
         }
         fields |= _most_important(model)
-        fields["files"] = "\n".join(f"{path} ({size_of(path)})" for path in paths)
+        fields["files"] = "\n".join(f"{path} ({output.size_of(path)})" for path in paths)
         if no_report:
             fields["files"] += f"\nno report: {no_report}"
-        summarise(lines_of(fields))
+        output.summarise(output.lines_of(fields))
 
     def _note(self, line: str) -> None:
         """Print progress on a terminal; logs only get the summary."""
         if not self.quiet and sys.stderr.isatty():
-            say(line)
+            output.say(line)
 
 
 def _rounds(model: Any) -> str:
@@ -303,7 +300,7 @@ def _rounds(model: Any) -> str:
     rounds = getattr(model, "n_iter_", None)
     if not isinstance(rounds, int) or "n_estimators" not in model.get_params(deep=False):
         return ""
-    return f" of {count(rounds, 'round')}"
+    return f" of {output.count(rounds, 'round')}"
 
 
 def _most_important(model: Any) -> dict[str, str]:

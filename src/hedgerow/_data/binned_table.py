@@ -7,8 +7,8 @@ from all rows by the first fit that needs them. The numbers are copied only on d
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -19,26 +19,52 @@ from hedgerow._data.columns import CategoricalColumn, NumericColumn, RowSelectio
 from hedgerow._data.table import Table, TableSchema
 from hedgerow._types import Indices
 
+# Folds of a cross-validation may run in several threads of a process, and the first one bins.
+_BINNING = RLock()
+
 
 class SharedBins:
     """The bins of a whole table, learned and computed lazily."""
 
-    def __init__(self, table: Table, fit_binner: Callable[[], Binner]) -> None:
-        self._table = table
-        self._fit_binner = fit_binner
+    def __init__(
+        self, table: Table, unfitted: Binner, weights: Any, schema: TableSchema, threads: int
+    ) -> None:
+        self._table, self._unfitted, self._weights = table, unfitted, weights
+        self._n_categories = {j: len(c.values) for j, c in schema.categories.items()}
+        self._threads = threads
+        self._binner: Binner | None = None
         self._binned: BinnedMatrix | None = None
 
-    @cached_property
+    @property
     def binner(self) -> Binner:
         """The binner that learned them."""
-        return self._fit_binner()
+        with _BINNING:
+            if self._binner is None:
+                self._binner = self._fit()
+            return self._binner
+
+    def _fit(self) -> Binner:
+        binner = self._unfitted
+        options: dict[str, Any] = {"n_categories": self._n_categories, "threads": self._threads}
+        if not self._table.is_streamed:
+            return binner.fit(self._table, self._weights, **options)
+        self._binned = binner.fit_transform(
+            self._table, self._weights, columns_only=True, **options
+        )
+        return binner
 
     def of(self, rows: Indices, *, columns_only: bool, threads: int) -> BinnedMatrix:
         """Return some rows in bins."""
-        binned = self._binned
-        if binned is None or (binned.by_row is None and not columns_only):
-            binned = self.binner.transform(self._table, columns_only=columns_only, threads=threads)
-            self._binned = binned
+        with _BINNING:
+            binner, binned = self.binner, self._binned
+            if binned is None or (binned.by_row is None and not columns_only):
+                if binned is not None and self._table.is_streamed:
+                    binned = binner.with_rows(binned, threads=threads)
+                else:
+                    binned = binner.transform(
+                        self._table, columns_only=columns_only, threads=threads
+                    )
+                self._binned = binned
         return binned.take(rows, columns_only=columns_only)
 
 
@@ -61,6 +87,9 @@ class BinnedTable(Table):
         self._whole, self._bins = whole, bins
         self._selected: Table | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BinnedTable, (self._whole, self.schema, self._bins, self.rows)
+
     @property
     def shared_bins(self) -> BinnedTable:
         """The table itself, as the source of its bins."""
@@ -80,6 +109,25 @@ class BinnedTable(Table):
     def sparse_csc(self) -> Any:
         """The rows as a sparse matrix, if the whole table is one."""
         return self._unbinned().sparse_csc
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether columns are read from files when they are needed."""
+        return self._whole.is_streamed
+
+    def batches(self) -> Iterator[tuple[slice, Table]]:
+        """Yield tables of some columns."""
+        return self._unbinned().batches()
+
+    def select(self, features: Sequence[int]) -> Table:
+        """Return a table of some columns, which share no bins."""
+        return self._unbinned().select(features)
+
+    def with_columns(
+        self, replaced: Mapping[int, NumericColumn], added: Sequence[NumericColumn]
+    ) -> Table:
+        """Return a table with other columns, which shares no bins."""
+        return self._unbinned().with_columns(replaced, added)
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Return column j."""
@@ -116,9 +164,5 @@ def share_bins(
     schema: TableSchema, table: Table, binner: Binner, weights: Any, threads: int
 ) -> BinnedTable:
     """Create a table whose fits share the bins that an unfitted binner learns from it."""
-
-    def fit_binner() -> Binner:
-        counts = {j: len(learned.values) for j, learned in schema.categories.items()}
-        return binner.fit(table, weights, n_categories=counts, threads=threads)
-
-    return BinnedTable(table, schema, SharedBins(table, fit_binner), np.arange(table.n_rows))
+    bins = SharedBins(table, binner, weights, schema, threads)
+    return BinnedTable(table, schema, bins, np.arange(table.n_rows))

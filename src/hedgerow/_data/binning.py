@@ -7,7 +7,7 @@ x ≤ thresholds[b] is bin ≤ b. Categories: a table from code to bin. Bin 255 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn, Protocol
 
@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._arithmetic import sums_by_class
+from hedgerow._collective import workers
 from hedgerow._data.names import Names
+from hedgerow._data.shared_thresholds import find_shared_thresholds
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ModelFileError
 
@@ -37,6 +40,13 @@ class BinnableTable(Protocol):
     @property
     def shared_bins(self) -> BinSource | None:
         """Bins that are shared with other rows of the same table, if any."""
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether columns are read when they are needed."""
+
+    def batches(self) -> Iterator[tuple[slice, BinnableTable]]:
+        """Yield tables in memory of some columns, and which these are."""
 
     def column(self, j: int) -> Any:
         """Return column j, with `.values` and `.missing`, or with `.codes`."""
@@ -135,6 +145,12 @@ def block_shape(n_columns: int) -> tuple[int, int]:
     return width, power if 7 * (power - width) <= width else -(-width // 4) * 4
 
 
+def row_bytes(n_columns: int) -> int:
+    """Return the bytes of a row in `by_row`."""
+    width, stride = block_shape(n_columns)
+    return -(-n_columns // width) * stride
+
+
 def _empty_by_row(n_rows: int, n_columns: int, width: int, stride: int) -> NDArray[np.uint8]:
     shape = (-(-n_columns // width), n_rows, stride)
     size = shape[0] * n_rows * stride
@@ -205,14 +221,66 @@ class Binner:
             vars(self).update(table.shared_bins.binner.to_dict())
             return self
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
+        counts = n_categories or {}
+        if table.is_streamed:
+            self._fit_batches(table, weights, counts, None, threads)
+            return self
         columns = _columns(table)
         if categories_only:
             self.threshold_values = np.empty(0)
             self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
         else:
             self._fit_thresholds(table, columns, weights, threads)
-        self._fit_categories(columns, table.names, table.n_features, weights, n_categories or {})
+        self._fit_categories(columns, table.names, table.n_features, weights, counts)
         return self
+
+    def _fit_batches(
+        self,
+        table: BinnableTable,
+        weights: NDArray[np.float64] | None,
+        n_categories: Mapping[int, int],
+        by_column: NDArray[np.uint8] | None,
+        threads: int,
+    ) -> None:
+        """Learn the bins of a few columns at a time; also map them, if there is a place for it."""
+        parts = []
+        for features, batch in table.batches():
+            own = range(features.start, features.stop)
+            counts = {f - own.start: n_categories[f] for f in own if f in n_categories}
+            part = self._unfitted().fit(batch, weights, n_categories=counts, threads=threads)
+            if by_column is not None:
+                part.map_batch(batch, by_column[features], threads)
+            parts.append(part)
+            del batch  # before the next is read
+        self.is_categorical = np.concatenate([part.is_categorical for part in parts])
+        self.threshold_values, self.threshold_starts = _joined(
+            [(part.threshold_values, part.threshold_starts) for part in parts]
+        )
+        self.category_values, self.category_starts = _joined(
+            [(part.category_values, part.category_starts) for part in parts]
+        )
+
+    def _unfitted(self) -> Binner:
+        return Binner(
+            max_bins=self.max_bins, subsample_for_bin=self.subsample_for_bin, seed=self.seed
+        )
+
+    def _of_features(self, features: slice) -> Binner:
+        """Return the bins of some features."""
+        part = self._unfitted()
+        part.is_categorical = self.is_categorical[features]
+        part.threshold_values, part.threshold_starts = _part(
+            self.threshold_values, self.threshold_starts, features
+        )
+        part.category_values, part.category_starts = _part(
+            self.category_values, self.category_starts, features
+        )
+        return part
+
+    def map_batch(self, batch: BinnableTable, by_column: NDArray[np.uint8], threads: int) -> None:
+        """Map a table in memory to bins by column."""
+        if not self._map(batch, by_column, None, batch.n_features, threads):
+            _report_infinity(batch)
 
     def _fit_thresholds(
         self,
@@ -222,7 +290,11 @@ class Binner:
         threads: int,
     ) -> None:
         bins, n_sample, seed = self.max_bins, self.subsample_for_bin, self.seed
-        if table.sparse_csc is None:
+        if workers().size > 1:
+            thresholds = find_shared_thresholds(
+                table, weights, bins, n_sample, seed, threads, workers()
+            )
+        elif table.sparse_csc is None:
             thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
             data, rows, starts = _csc(table)
@@ -263,29 +335,51 @@ class Binner:
         shared = table.shared_bins
         if shared is not None and shared.binner.threshold_values is self.threshold_values:
             return shared.binned(columns_only=columns_only, threads=threads)
-        width, stride = block_shape(table.n_features)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
+        if table.is_streamed:
+            for features, batch in table.batches():
+                self._of_features(features).map_batch(batch, by_column[features], threads)
+                del batch  # before the next is read
+            binned = self._binned(by_column, None)
+            return binned if columns_only else self.with_rows(binned, threads=threads)
+        width, stride = block_shape(table.n_features)
         by_row = None
         if not columns_only:
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         if not self._map(table, by_column, by_row, width, threads):
             _report_infinity(table)
-        binned = BinnedMatrix(
+        binned = self._binned(by_column, by_row)
+        return binned if columns_only else self._bundled(binned, threads)
+
+    def _binned(
+        self, by_column: NDArray[np.uint8], by_row: NDArray[np.uint8] | None
+    ) -> BinnedMatrix:
+        n_features = len(by_column)
+        return BinnedMatrix(
             by_column,
             by_row,
-            width,
+            block_shape(n_features)[0],
             self.n_bins,
             self.is_categorical,
             self.threshold_values,
             self.threshold_starts,
-            own_columns(table.n_features),
+            own_columns(n_features),
         )
-        return binned if columns_only else self._bundled(binned, threads)
+
+    def with_rows(self, binned: BinnedMatrix, *, threads: int = 1) -> BinnedMatrix:
+        """Add `by_row` to bins that have only `by_column`."""
+        return binned.with_bundle_slots(self._bundle_slots(binned), threads=threads)
+
+    def _bundle_slots(self, binned: BinnedMatrix) -> NDArray[np.int32]:
+        """Return where each feature is in `by_row`: mutually exclusive ones share a column."""
+        if workers().size > 1:  # each knows only whether its own rows are exclusive
+            return own_columns(binned.n_features)
+        slots = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
+        return slots.reshape(-1, 3)
 
     def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
         """Bundle mutually exclusive features into shared columns of `by_row`, if there are any."""
-        bundle_slots = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
-        bundle_slots = bundle_slots.reshape(-1, 3)
+        bundle_slots = self._bundle_slots(binned)
         if bundle_slots[-1, 0] == len(bundle_slots) - 1:
             return binned
         return binned.with_bundle_slots(bundle_slots, threads=threads)
@@ -323,11 +417,18 @@ class Binner:
         sample_weight: NDArray[Any] | None = None,
         *,
         n_categories: Mapping[int, int] | None = None,
+        columns_only: bool = False,
         threads: int = 1,
     ) -> BinnedMatrix:
-        """Learn the bins of a table and map it to them."""
-        self.fit(table, sample_weight, n_categories=n_categories, threads=threads)
-        return self.transform(table, threads=threads)
+        """Learn the bins of a table and map it to them, in one pass if it is read from files."""
+        if table.shared_bins is not None or not table.is_streamed:
+            self.fit(table, sample_weight, n_categories=n_categories, threads=threads)
+            return self.transform(table, columns_only=columns_only, threads=threads)
+        weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
+        by_column = np.empty((table.n_features, table.n_rows), np.uint8)
+        self._fit_batches(table, weights, n_categories or {}, by_column, threads)
+        binned = self._binned(by_column, None)
+        return binned if columns_only else self.with_rows(binned, threads=threads)
 
     @property
     def n_bins(self) -> NDArray[np.int32]:
@@ -388,6 +489,23 @@ class Binner:
             raise ModelFileError(
                 f"a category has the bin {MISSING_BIN}, which is reserved for missing values"
             )
+
+
+def _joined(
+    parts: Sequence[tuple[NDArray[Any], NDArray[np.int64]]],
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Join the values of several groups of features, and where each feature's begin."""
+    lengths = np.concatenate([np.diff(starts) for _, starts in parts])
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.concatenate([values for values, _ in parts]), starts
+
+
+def _part(
+    values: NDArray[Any], starts: NDArray[np.int64], features: slice
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the values of some features, and where each feature's begin."""
+    own = starts[features.start : features.stop + 1]
+    return values[own[0] : own[-1]], own - own[0]
 
 
 # A table for native code: a 2-d array, or for each column (values, missing) or codes.
@@ -452,10 +570,10 @@ def _bins_of_categories(
     binner: Binner,
 ) -> NDArray[np.uint8]:
     """Return the bin of each category; if there are too many, the rarest share one."""
-    n_categories = max(n_categories, int(codes.max(initial=-1)) + 1)
+    n_categories = max(n_categories, int(workers().largest(codes.max(initial=-1))) + 1)
     if n_categories <= binner.max_bins:
         return np.arange(n_categories, dtype=np.uint8)
-    weight = np.bincount(codes + 1, weights, minlength=n_categories + 1)[1:]
+    weight = sums_by_class(codes + 1, weights, n_categories + 1)[1:]
     heaviest_first = np.argsort(-weight, kind="stable")
     frequent = np.sort(heaviest_first[: binner.max_bins - 1])
     bins = np.full(n_categories, len(frequent), np.uint8)

@@ -51,6 +51,13 @@ class NumericColumn:
             self.values[rows], None if self.missing is None else self.missing[rows]
         )
 
+    def floats(self) -> NDArray[np.float64]:
+        """Return a copy of the numbers as float64, with NaN for missing values."""
+        numbers = self.values.astype(np.float64)
+        if self.missing is not None:
+            numbers[self.missing] = np.nan
+        return numbers
+
     def is_missing(self) -> NDArray[np.bool_]:
         """Mark the rows without a value."""
         if self.values.dtype.kind != "f":

@@ -7,13 +7,14 @@ Integers beyond 2⁵³ are accepted, but compared as float64, in `fit` and in `p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._collective import workers
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.columns import (
     CategoricalColumn,
@@ -24,9 +25,13 @@ from hedgerow._data.columns import (
     refuse_infinite_column,
 )
 from hedgerow._data.few_rows import read_few_rows
+from hedgerow._data.matching import as_learned, not_chosen_error, require_numbers
 from hedgerow._data.names import Names, column_label, column_order
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
 from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
-from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_suspicious_column
+from hedgerow._data.streamed_intake import learn_streamed, read_streamed
+from hedgerow._data.suspicious_columns import warn_of_suspicious_column
 from hedgerow._data.table import (
     Categories,
     Table,
@@ -35,7 +40,6 @@ from hedgerow._data.table import (
     chosen_columns,
     iter_dense_blocks,
 )
-from hedgerow.exceptions import DataError
 
 __all__ = [
     "CategoricalColumn",
@@ -53,7 +57,12 @@ _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def learn_schema(
-    X: Any, categorical_features: Any = "auto", *, warns: bool = True
+    X: Any,
+    categorical_features: Any = "auto",
+    *,
+    warns: bool = True,
+    streams: bool = False,
+    verbose: int = 0,
 ) -> tuple[TableSchema, Table]:
     """Read the table of a `fit` and learn its columns.
 
@@ -66,33 +75,57 @@ def learn_schema(
         selects no column: a column of strings is an error.
     warns : bool
         Whether to warn about strings that are probably not categories.
+    streams : bool
+        Whether X may be a `ParquetTable`, whose columns are read when they are needed.
+    verbose : int
+        Whether to show progress while columns are read from files.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
+    if streams and isinstance(X, ParquetTable):
+        return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
     refuse_single_row(X)
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
+    together = workers()
+    if together.size > 1:
+        require_same_columns(source, together)
     chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)
     if _is_matrix(source) and not chosen.any():
+        if together.size > 1 and source.dense is not None:
+            source = replace(source, dense=common_dtype(source.dense, together))
         return TableSchema(source.n_features, source.names, {}), _finite_table(source, source.names)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
-    for j in range(source.n_features):
-        column = source.read(j)
+    for j, column in enumerate(_read_columns(source, chosen)):
         where = column_label(source.names, j)
-        if chosen[j] and isinstance(column, NumericColumn):
-            column = labels_of_numbers(column, where)
         if isinstance(column, NumericColumn):
             columns.append(column)
         else:
             categories[j] = Categories(column.kind, tuple(sorted(set(column.labels))))
             if not by_dtype:
-                raise _not_chosen_error(where)
+                raise not_chosen_error(where)
             if warns and not chosen[j]:
                 warn_of_suspicious_column(column, categories[j].values, where)
-            columns.append(CategoricalColumn(_match(column, categories[j])))
+            columns.append(CategoricalColumn(categories[j].match(column)))
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, _finite_table(source, source.names, columns)
+
+
+def _read_columns(
+    source: Source, chosen: NDArray[np.bool_]
+) -> Iterable[NumericColumn | LabelColumn]:
+    """Read the columns; chosen ones as labels, of which each worker learns those of all."""
+
+    def read(j: int) -> NumericColumn | LabelColumn:
+        column = source.read(j)
+        if chosen[j] and isinstance(column, NumericColumn):
+            return labels_of_numbers(column, column_label(source.names, j))
+        return column
+
+    columns = map(read, range(source.n_features))
+    together = workers()
+    return columns if together.size == 1 else common_columns(list(columns), source.names, together)
 
 
 def read_table(
@@ -101,6 +134,7 @@ def read_table(
     *,
     unknown_category: Literal["missing", "error"] = "missing",
     estimator_name: str = "the model",
+    verbose: int = 0,
 ) -> Table:
     """Read the table of a `predict`, with the column order and category codes of the schema.
 
@@ -108,6 +142,8 @@ def read_table(
     """
     if isinstance(X, BinnedTable) and X.schema is schema:
         return X
+    if isinstance(X, ParquetTable):
+        return read_streamed(X, schema, unknown_category, estimator_name, verbose)
     if is_plain(X, schema):
         refuse_infinite(X, lambda j: column_label(None, j))
         return Table(None, dense=X)
@@ -125,9 +161,9 @@ def read_table(
         column = source.read(position)
         where = column_label(source.names, position)
         if j in schema.categories:
-            columns.append(_as_learned(column, schema.categories[j], unknown_category, where))
+            columns.append(as_learned(column, schema.categories[j], unknown_category, where))
         else:
-            columns.append(_require_numbers(column, where))
+            columns.append(require_numbers(column, where))
     return _finite_table(source, schema.feature_names, columns)
 
 
@@ -182,57 +218,6 @@ def _refuse_infinite_columns(table: Table) -> None:
         column, where = table.column(j), column_label(table.names, j)
         if isinstance(column, NumericColumn):
             refuse_infinite_column(column, where)
-
-
-def _not_chosen_error(where: str) -> DataError:
-    return DataError(
-        f"{where} holds strings or categories, but categorical_features=None allows none. Use "
-        "categorical_features='auto', or encode the column as numbers."
-    )
-
-
-def _match(column: LabelColumn, learned: Categories) -> NDArray[np.int32]:
-    """Translate codes of the column's labels into codes of the fitted categories."""
-    unknown = len(learned.values)
-    translation = [learned.code.get(label, unknown) for label in column.labels]
-    return np.array([*translation, -1], np.int32)[column.codes]
-
-
-def _as_learned(
-    column: NumericColumn | LabelColumn, learned: Categories, unknown: str, where: str
-) -> CategoricalColumn:
-    labels = column if isinstance(column, LabelColumn) else labels_of_numbers(column, where)
-    are_strings = learned.kind == "string"
-    if labels.labels and learned.values and are_strings != (labels.kind == "string"):
-        then, now = ("strings", "numbers") if are_strings else ("numbers", "strings")
-        raise DataError(f"{where} had {then} as its categories in fit, but has {now} now.")
-    codes = _match(labels, learned)
-    if unknown == "error":
-        _refuse_unknown(labels, codes == len(learned.values), where)
-    return CategoricalColumn(codes)
-
-
-def _refuse_unknown(column: LabelColumn, unknown: NDArray[np.bool_], where: str) -> None:
-    rows = np.flatnonzero(unknown)
-    if rows.size:
-        raise DataError(
-            f"{where} holds the category {column.labels[column.codes[rows[0]]]!r} (first in row "
-            f"{rows[0]}), which did not occur in fit. Set unknown_category='missing' to accept it."
-        )
-
-
-def _require_numbers(column: NumericColumn | LabelColumn, where: str) -> NumericColumn:
-    if isinstance(column, NumericColumn):
-        return column
-    if not column.labels:
-        return NumericColumn(np.full(len(column.codes), np.nan, np.float32))
-    if column.kind != "string":
-        return NumericColumn(np.array([*column.labels, np.nan], np.float64)[column.codes])
-    raise DataError(
-        f"{where} held numbers in fit, but now holds strings: {non_numeric_values(column)}. "
-        "Convert it to numbers, with None or NaN for missing values; in pandas by "
-        "pd.to_numeric(X[...], errors='coerce')."
-    )
 
 
 def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow._collective import workers
 from hedgerow._data.columns import LabelColumn
 from hedgerow._data.names import column_index, read_names
 from hedgerow._data.sources import as_array
@@ -29,7 +30,15 @@ def read_query_ids(qid: Any, name: str = "qid") -> QueryNumbers:
     """Read the query id of each row, a number or a string, as an integer."""
     column = read_column(qid, name)
     values = column.codes if isinstance(column, LabelColumn) else column.values
-    return np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
+    together = workers()
+    if together.size == 1:
+        return np.unique(values, return_inverse=True)[1].astype(np.int64, copy=False)
+    if isinstance(column, LabelColumn):
+        values = np.array(column.labels)[column.codes]
+    every = together.distinct(values)
+    if together.count(len(np.unique(values))) > len(every):
+        raise DataError(f"{name}: rows of a query are on several workers. Keep them together.")
+    return np.searchsorted(every, values).astype(np.int64, copy=False)
 
 
 def read_group_sizes(group: Any) -> QueryNumbers:
@@ -40,7 +49,8 @@ def read_group_sizes(group: Any) -> QueryNumbers:
         raise DataError("group must hold the number of rows of each query: ints, 1 or more.")
     if sizes.sum(dtype=np.float64) > MAX_ROWS:
         raise DataError(f"group adds up to more than {MAX_ROWS} rows.")
-    return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
+    first = workers().first_row(len(sizes))  # queries of the workers before this one
+    return np.repeat(first + np.arange(len(sizes)), sizes.astype(np.int64))
 
 
 def read_relevance(y: Any, n_rows: int) -> NDArray[np.float64]:

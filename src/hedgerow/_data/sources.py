@@ -38,6 +38,8 @@ from hedgerow._data.sparse import sound
 from hedgerow._peers import library_of
 from hedgerow.exceptions import DataError
 
+# Row numbers have 32 bits in the kernels.
+MOST_ROWS = 2**32 - 1
 # Size, in values, up to which a table is simply copied: 64 KiB of float32.
 _SMALL = 1 << 14
 # Arrow types that do not support row selection.
@@ -75,10 +77,20 @@ def has_rows(X: Any) -> bool:
 
 
 def require_rows(n_rows: int, n_features: int) -> None:
-    """Refuse a table without rows."""
+    """Refuse a table without rows, or with more than can be numbered."""
     if n_rows == 0:
         shape = f"(shape=({n_rows}, {n_features}))"
         raise DataError(f"X has 0 sample(s) {shape} while a minimum of 1 is required.")
+    refuse_more_rows(n_rows, MOST_ROWS, "any estimator")
+
+
+def refuse_more_rows(n_rows: int, most: int, learner: str) -> None:
+    """Refuse a table with more rows than a learner can have."""
+    if n_rows > most:
+        raise DataError(
+            f"X has {n_rows:,} rows, but {learner} is limited to {most:,}. Use a sample of the "
+            "rows, or sum up equal rows by sample_weight."
+        )
 
 
 def open_table(X: Any) -> Source:
@@ -108,6 +120,12 @@ def _open_records(X: Any) -> Source:
 
 def refuse_no_table(X: Any) -> None:
     """Raise for something that is plainly not a table."""
+    if hasattr(X, "__hedgerow_files__"):
+        raise ColumnTypeError(
+            "X is a ParquetTable, which only gradient boosting, forests, decision trees and "
+            "cross_validate read from its files. Read its rows into memory, as in "
+            "table.sample(100_000).read()."
+        )
     if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
         raise ColumnTypeError(
             f"X is a {type(X).__name__}. Pass a table: an array, a sparse matrix, or a data frame "

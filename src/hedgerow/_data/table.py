@@ -19,6 +19,7 @@ from hedgerow._data.binning import BinSource
 from hedgerow._data.columns import (
     CategoricalColumn,
     Label,
+    LabelColumn,
     LabelKind,
     NumericColumn,
     RowSelection,
@@ -50,6 +51,12 @@ class Categories:
     def code(self) -> dict[Label, int]:
         """Code of each category. Numbers compare by value: 1, 1.0 and True are one category."""
         return {value: i for i, value in enumerate(self.values)}
+
+    def match(self, column: LabelColumn) -> NDArray[np.int32]:
+        """Translate codes of the column's labels into codes of these categories."""
+        unknown = len(self.values)
+        translation = [self.code.get(label, unknown) for label in column.labels]
+        return np.array([*translation, -1], np.int32)[column.codes]
 
 
 @dataclass(frozen=True)
@@ -190,6 +197,26 @@ class Table:
         """Return the matrix of `as_matrix`, if this kind of table has a faster way to build it."""
         return None
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether columns are read from files when they are needed, and never all at once."""
+        return False
+
+    def batches(self) -> Iterator[tuple[slice, Table]]:
+        """Yield tables of some columns and which these are: all at once if they are in memory."""
+        yield slice(0, self.n_features), self
+
+    def select(self, features: Sequence[int]) -> Table:
+        """Return a table of some columns, without names."""
+        return Table(None, columns=[self.column(j) for j in features])
+
+    def with_columns(
+        self, replaced: Mapping[int, NumericColumn], added: Sequence[NumericColumn]
+    ) -> Table:
+        """Return a table with some columns replaced and others added, without names."""
+        columns = [replaced.get(j) or self.column(j) for j in range(self.n_features)]
+        return Table(None, columns=[*columns, *added])
+
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Return column j: a view where possible, with zeros filled in if sparse."""
         if self.dense is not None:
@@ -219,6 +246,8 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     own = table.own_matrix(category_bins)
     if own is not None:
         return own
+    if table.is_streamed:
+        raise needs_matrix_error("This")
     dense = table.dense
     if dense is not None:
         return dense if dense.dtype in _FLOATS else dense.astype(_float_for(dense))
@@ -239,6 +268,14 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
             if column.missing is not None:
                 matrix[column.missing, j] = np.nan
     return matrix
+
+
+def needs_matrix_error(what: str) -> DataError:
+    """Return the error for something that needs all numbers of a table that is read from files."""
+    return DataError(
+        f"{what} needs the numbers of all rows in memory, but X is a ParquetTable, which is read a "
+        "few columns at a time. Read some of its rows into memory: table.sample(100_000).read()."
+    )
 
 
 def iter_dense_blocks(

@@ -16,8 +16,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from hedgerow._arithmetic import sum_of
+from hedgerow._arguments import IN_TABLE, MissingArgumentError
+from hedgerow._arithmetic import sum_of, sums_by_class
+from hedgerow._collective import workers
 from hedgerow._data.columns import LabelColumn, NumericColumn, read_array
+from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import as_array, read_series
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_many_classes
 from hedgerow._params import NOT_NEGATIVE
@@ -39,6 +42,36 @@ SMALLEST = 1e-150
 Classes = NDArray[Any] | list[NDArray[Any]]
 
 
+def fit_columns(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, Any]:
+    """Return y, weights and groups of a fit: as passed, or the columns of a `ParquetTable`."""
+    if not issubclass(type(X), ParquetTable):  # parameters are checked before X is looked at
+        if y is IN_TABLE:
+            raise MissingArgumentError("y is missing.")
+        return y, sample_weight, groups
+    y = None if y is IN_TABLE else y
+    for argument, passed, of_table, column in (
+        ("y", y, "target", X.target),
+        ("sample_weight", sample_weight, "weight", X.weight),
+        ("groups", groups, "groups", X.groups),
+    ):
+        if passed is not None and column is not None:
+            raise DataError(
+                f"{argument} is passed, but the ParquetTable has {of_table}={column!r} already. "
+                "Use one of the two."
+            )
+    if y is None and X.target is None:
+        raise DataError(
+            "fit needs the target: name its column in ParquetTable(paths, target=…), or pass y."
+        )
+    if y is None:
+        y = X.column_for_fit(X.target) if isinstance(X.target, str) else X.read_target()
+    if sample_weight is None and X.weight is not None:
+        sample_weight = X.column_for_fit(X.weight)
+    if groups is None and X.groups is not None:
+        groups = X.column_for_fit(X.groups)
+    return y, sample_weight, groups
+
+
 def read_classification_target(
     y: Any,
     n_rows: int | None = None,
@@ -52,7 +85,8 @@ def read_classification_target(
         classes, index = _encode_labels(column, are_objects)
     else:
         classes, index = _encode_numbers(column.values)
-    warn_of_many_classes(len(classes), len(index), column)
+    classes, index = _of_all_workers(classes, index, "y")
+    warn_of_many_classes(len(classes), workers().count(len(index)), column)
     if len(classes) < fewest_classes:
         raise DataError(
             f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
@@ -193,7 +227,7 @@ def read_regression_target(
     if isinstance(column, LabelColumn):
         raise _strings_error(column, estimator_name)
     target = np.ascontiguousarray(column.values, np.float64)
-    largest = float(max(target.max(), -target.min()))
+    largest = workers().largest(float(max(target.max(initial=0.0), -target.min(initial=0.0))))
     if largest > LARGEST:
         raise DataError(
             f"y holds numbers as large as {largest:.3g}, whose squares overflow. Divide "
@@ -222,7 +256,7 @@ def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
 
 def require_moderate(weights: NDArray[np.float64], name: str) -> None:
     """Refuse weights so large or so small that products with y overflow or underflow."""
-    largest = float(weights.max())
+    largest = workers().largest(float(weights.max(initial=0.0)))
     if not 1.0 / LARGEST <= largest <= LARGEST:
         raise DataError(
             f"{name}: the largest weight is {largest:.3g}. Multiply the weights by a constant, so "
@@ -247,12 +281,12 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     _require_length(len(column.values), n_rows, "sample_weight")
     _require_finite(column, "sample_weight")
     weights = np.ascontiguousarray(column.values, np.float64)
-    if weights.min() < 0:
+    if weights.min(initial=0.0) < 0:
         row = int(np.argmax(weights < 0))
         raise DataError(
             f"sample_weight is negative in row {row} ({weights[row]}). Weights are 0 or more."
         )
-    if not weights.any():
+    if not workers().any(bool(weights.any())):
         raise DataError("sample_weight is zero in every row.")
     require_moderate(weights, "sample_weight")
     return weights
@@ -264,7 +298,26 @@ def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:
     values = column.codes if isinstance(column, LabelColumn) else column.values
     _require_length(len(values), n_rows, "groups")
     _require_finite(column, "groups")
-    return np.unique(values, return_inverse=True)[1].astype(np.int32)
+    if isinstance(column, LabelColumn):
+        distinct, index = _encode_labels(column, as_objects=False)
+    else:
+        distinct, index = np.unique(values, return_inverse=True)
+    return _of_all_workers(distinct, index, "groups")[1].astype(np.int32)
+
+
+def _of_all_workers(
+    distinct: NDArray[Any], index: NDArray[np.int64], name: str
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct values of all workers, sorted, and each row's index among them."""
+    together = workers()
+    if together.size == 1:
+        return distinct, index
+    of_workers = together.objects(distinct)
+    are_strings = [part.dtype.kind in "OU" for part in of_workers]
+    if any(are_strings) and not all(are_strings):
+        raise DataError(f"{name} holds strings on some workers and numbers on others.")
+    every = np.unique(np.concatenate(of_workers))
+    return every, np.searchsorted(every, distinct)[index]
 
 
 def read_column(values: Any, name: str) -> NumericColumn | LabelColumn:
@@ -345,7 +398,7 @@ def _require_length(length: int, n_rows: int | None, name: str) -> None:
     if n_rows is not None and length != n_rows:
         advice = _SAME_ROWS if name == "y" else ""
         raise DataError(f"{name} has {length} values, but X has {n_rows} rows.{advice}")
-    if length == 0:
+    if not workers().any(length > 0):  # of an evaluation set, a worker may have no rows
         raise DataError(f"{name} has no values.")
 
 
@@ -398,7 +451,7 @@ def class_weight_vector(
 ) -> Floats:
     """Return a weight for each class, in the order of `classes`; `index` is each row's class."""
     if isinstance(class_weight, str):  # "balanced"
-        totals = np.bincount(index, weights, minlength=len(classes))
+        totals = sums_by_class(index, weights, len(classes))
         # A class without weight has no effect, whatever its factor.
         return sum_of(totals) / (len(classes) * np.where(totals > 0.0, totals, 1.0))
     by_class = np.ones(len(classes))

@@ -5,8 +5,10 @@
 The encoding of a training row must not use its own target, which would leak. So the rows are put in
 a random order, and a row is encoded by rows of its category that precede it (ordered target
 statistics: Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", 2018). So
-that the first rows do not have almost no predecessors, the order is circular, and every row uses
-the same fraction of the circle. A row to predict is encoded by all training rows of its category.
+that the first rows do not have almost no predecessors, the order is circular: a row's place on a
+circle is a hash of its number, and every row uses the same fraction of the circle. An encoding
+depends on the rows of one category and on nothing else. A row to predict is encoded by all training
+rows of its category.
 
 `smoothing` is the ratio of the target's variance within categories to that between categories,
 estimated from all rows. The encoding is then the best linear prediction for one more row of the
@@ -138,11 +140,12 @@ class TargetStatistics:
     def _encoded(self, table: Table, numbers: Sequence[Iterator[Floats]]) -> Table:
         if not self.columns:
             return table
-        columns = [table.column(j) for j in range(table.n_features)]
+        replaced: dict[int, NumericColumn] = {}
+        added: list[NumericColumn] = []
         for feature, of_targets in zip(self.features, numbers, strict=True):
-            columns[feature] = NumericColumn(next(of_targets))
-            columns.extend(map(NumericColumn, of_targets))
-        return Table(None, columns=columns)
+            replaced[feature] = NumericColumn(next(of_targets))
+            added.extend(map(NumericColumn, of_targets))
+        return table.with_columns(replaced, added)
 
 
 def no_statistics(n_features: int) -> TargetStatistics:
@@ -239,17 +242,19 @@ def _smoothing(
 
 
 class _Circle:
-    """Training rows on a circle, in a random order."""
+    """Training rows on a circle of length 2⁶⁴, in a random order."""
 
     def __init__(self, seed: int, n_rows: int) -> None:
-        self._order = np.random.RandomState(seed).permutation(n_rows)
-        self._window = int(_LOOK_BACK * n_rows)
+        places = _native.hashes(seed, "statistics_order", 0, 0, n_rows)
+        self._order = np.argsort(places)
+        self._places = places[self._order]
+        self._window = int(_LOOK_BACK * 2**64)
 
     def sums(self, codes: Codes, amount: Floats | None, n_categories: int) -> Floats:
         """Return for each row the sum of `amount` over the preceding rows of its category."""
         unit, fixed = (1.0, None) if amount is None else _fixed_point(amount[self._order])
         sums, memory = np.empty(len(codes)), np.empty(n_categories, np.int64)
-        _native.sums_before(codes[self._order], fixed, self._window, sums, memory)
+        _native.sums_before(codes[self._order], fixed, self._places, self._window, sums, memory)
         in_place = np.empty_like(sums)
         in_place[self._order] = sums * unit
         return in_place
@@ -270,7 +275,8 @@ def _encode(
 
 def _fixed_point(values: Floats) -> tuple[float, NDArray[np.int64]]:
     """Return a unit and the values in it as integers whose sums are exact and below 2⁶³."""
-    unit = sum_of(np.abs(values)) / 2.0**62 or 1.0
+    largest = float(np.abs(values).max(initial=0.0))
+    unit = largest * (len(values) / 2.0**62) or 1.0
     return unit, np.rint(values / unit).astype(np.int64)
 
 

@@ -1,6 +1,6 @@
 """Random forests and extra trees: trees on bootstrap samples that vote together."""
 
-from hedgerow._forest.random_forest import (
+from hedgerow._forest.estimator import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,

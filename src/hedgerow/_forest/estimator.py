@@ -1,4 +1,4 @@
-"""The base classes of forests: fitting, single trees, importances, proximities."""
+"""Random forests and extra trees: fitting, single trees, importances, proximities."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 
+from hedgerow._arguments import with_parameters
 from hedgerow._contract import TableInternals
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._estimator import LeafClassifier, TableEstimator, adopt
+from hedgerow._estimator import LeafClassifier, LeafEstimator, LeafRegressor, adopt, by_batch
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import permutation_importance
-from hedgerow._params import IMPORTANCE_KIND, check_parameters
+from hedgerow._forest.parameters import FOREST_PARAMETERS, with_defaults
+from hedgerow._params import IMPORTANCE_KIND, parameters_for
 from hedgerow._result import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
@@ -43,7 +44,7 @@ class ForestInternals(TableInternals[ForestModel]):
     leaves: Callable[[Any], NDArray[np.int32]]
 
 
-class Forest(TableEstimator):
+class Forest(LeafEstimator):
     """Base class of forests."""
 
     _attribute_docs: ClassVar = {
@@ -62,26 +63,7 @@ class Forest(TableEstimator):
     _random_thresholds: ClassVar[bool]
     _model: ForestModel
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are categorical features.
-        y : array of shape (n_rows,) or (n_rows, n_outputs)
-            The target.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         settings = ForestSettings.of(self, init_model, random_thresholds=self._random_thresholds)
         adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
@@ -236,13 +218,15 @@ class Forest(TableEstimator):
             return model.combinations.to_inputs(sums)
         return sums
 
+    @by_batch
     def _leaves(self, X: Any) -> NDArray[np.int32]:
-        matrix = self._matrix(X)
-        return self._model.leaves(matrix, self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        return self._model.leaves(rows, self._threads_for(rows))
 
+    @by_batch
     def _values(self, X: Any) -> Floats:
-        matrix = self._matrix(X)
-        return self._model.mean(matrix, self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        return self._model.mean(rows, self._threads_for(rows))
 
     def _training_matrix(self, X: Any) -> Any:
         matrix = self._matrix(X)
@@ -251,11 +235,6 @@ class Forest(TableEstimator):
                 f"X has {len(matrix)} rows, but fit had {self._model.n_rows}; pass the same rows."
             )
         return matrix
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 class ForestClassifier(LeafClassifier, Forest):
@@ -280,16 +259,11 @@ class ForestClassifier(LeafClassifier, Forest):
         return tags
 
 
-class ForestRegressor(RegressorMixin, Forest):
+class ForestRegressor(LeafRegressor, Forest):
     """Base class of forest regressors."""
 
     _outputs = NumberOutputs
     _tree = DecisionTreeRegressor
-
-    def predict(self, X: Any) -> Floats:
-        """Return the mean of the trees' values for each row, or a column for each output."""
-        means = self._values(X)
-        return self._number_outputs().prediction(means)
 
     def predict_trees(self, X: Any) -> Floats:
         """Return each tree's prediction, shape (n_trees, n_rows[, n_outputs])."""
@@ -325,7 +299,138 @@ class ForestRegressor(RegressorMixin, Forest):
         result = result[:, :, 0] if self._number_outputs().is_single else result
         return result[:, 0] if np.ndim(quantiles) == 0 else result
 
-    def _number_outputs(self) -> NumberOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, NumberOutputs)
-        return outputs
+
+@with_parameters
+class RandomForestClassifier(ForestClassifier):
+    """Random forest classifier (Breiman, 2001).
+
+    Each tree is fully grown on a bootstrap sample of the rows; each node considers a random subset
+    of the features. The class probabilities of the trees are averaged.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {outputs}
+    {columns}
+    {forest}
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
+        Out-of-bag probabilities of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import hedgerow as hr
+    >>> X, y = load_iris(return_X_y=True)
+    >>> hr.RandomForestClassifier(n_estimators=20).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _parameters = with_defaults(
+        parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt"
+    )
+    _random_thresholds = False
+
+
+@with_parameters
+class RandomForestRegressor(ForestRegressor):
+    """Random forest regressor (Breiman, 2001).
+
+    Each tree is fully grown on a bootstrap sample of the rows; each node considers ``max_features``
+    features. The predictions of the trees are averaged.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs (columns of y).
+    {columns}
+    {forest}
+    oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
+        Out-of-bag predictions of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(hr.RandomForestRegressor(n_estimators=20).fit(X, y).score(X, y) > 0.8)
+    True
+    """
+
+    _parameters = with_defaults(parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0)
+    _random_thresholds = False
+
+
+@with_parameters
+class ExtraTreesClassifier(ForestClassifier):
+    """Extremely randomised trees classifier (Geurts, Ernst and Wehenkel, 2006).
+
+    Each tree is fully grown on all rows. Each node draws one random threshold for each feature of a
+    random subset, and uses the best of these splits.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {outputs}
+    {columns}
+    {forest}
+    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
+        Out-of-bag probabilities of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import hedgerow as hr
+    >>> X, y = load_iris(return_X_y=True)
+    >>> hr.ExtraTreesClassifier(n_estimators=20).fit(X, y).predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    _parameters = with_defaults(
+        parameters_for("classifier", FOREST_PARAMETERS), max_features="sqrt", bootstrap=False
+    )
+    _random_thresholds = True
+
+
+@with_parameters
+class ExtraTreesRegressor(ForestRegressor):
+    """Extremely randomised trees regressor (Geurts, Ernst and Wehenkel, 2006).
+
+    Each tree is fully grown on all rows. Each node draws one random threshold for each feature, and
+    uses the best of these splits.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs (columns of y).
+    {columns}
+    {forest}
+    oob_prediction_ : array of shape (n_rows,) or (n_rows, n_outputs)
+        Out-of-bag predictions of the training rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import hedgerow as hr
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bool(hr.ExtraTreesRegressor(n_estimators=20).fit(X, y).score(X, y) > 0.8)
+    True
+    """
+
+    _parameters = with_defaults(
+        parameters_for("regressor", FOREST_PARAMETERS), max_features=1.0, bootstrap=False
+    )
+    _random_thresholds = True

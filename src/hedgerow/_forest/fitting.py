@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._collective import Workers, workers
 from hedgerow._contract import internals
+from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs
+from hedgerow._data.table import needs_matrix_error
 from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
 from hedgerow._forest.combinations import Combinations
@@ -25,7 +28,7 @@ from hedgerow._forest.out_of_bag import out_of_bag_attributes
 from hedgerow._progress import progress
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees, impurity_unit
-from hedgerow._tree.fitting import warn_if_never_split
+from hedgerow._tree.fitting import bin_table, fit_binner, warn_if_never_split
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
@@ -96,7 +99,7 @@ def fit_forest(
     oob_score = settings.estimator.oob_score
     keep_targets = getattr(settings.estimator, "keep_targets", False)
     if oob_score or keep_targets:
-        matrix = as_matrix(data.table, model.category_bins)
+        matrix = rows_of(data.table, model.binner, settings.n_threads)
         if oob_score:
             attributes |= out_of_bag_attributes(
                 model, matrix, data.y, oob_score, settings.n_threads
@@ -111,18 +114,34 @@ def fit_forest(
 def fit_trees(settings: ForestSettings, data: ForestData) -> ForestModel:
     """Bin the data and grow the trees."""
     training_set = bin_data(settings, data)
+    together = workers()
+    if together.size > 1:
+        data, training_set = gather_rows(data, training_set, together)
+        _check_sample_weights(settings, data)
     forest = grow_forest(settings, data, training_set)
     if settings.estimator.ccp_alpha == 0.0:
-        warn_if_never_split(settings.estimator, forest.feature, data.table.n_rows)
+        warn_if_never_split(settings.estimator, forest.feature, len(data.y))
     return ForestModel(
         schema=data.schema,
         binner=training_set.binner,
         forest=forest,
         outputs=data.outputs,
         sampling=data.sampling,
-        n_rows=data.table.n_rows,
+        n_rows=len(data.y),
         combinations=training_set.combinations,
     )
+
+
+def gather_rows(
+    data: ForestData, training_set: ForestTrainingSet, together: Workers
+) -> tuple[ForestData, ForestTrainingSet]:
+    """Give every worker the binned rows of all: a byte for each value."""
+    binned, rows = training_set.binned, together.concatenated_rows
+    weights = None if data.weights is None else rows(data.weights)
+    parts = together.arrays(binned.by_column.reshape(-1))
+    by_column = [part.reshape(binned.n_features, -1) for part in parts]
+    whole = replace(binned, by_column=np.concatenate(by_column, axis=1))
+    return replace(data, y=rows(data.y), weights=weights), replace(training_set, binned=whole)
 
 
 def read_data(
@@ -131,20 +150,23 @@ def read_data(
     """Check the arguments of `fit`."""
     estimator, init_model = settings.estimator, settings.init_model
     if init_model is None:
-        schema, table = learn_schema(X, estimator.categorical_features)
+        verbose = estimator.verbose
+        schema, table = learn_schema(
+            X, estimator.categorical_features, streams=True, verbose=verbose
+        )
     else:
         schema = init_model.schema
         table = internals(estimator).read(X, schema)
     outputs: Outputs
     target: NDArray[Any]
     outputs, target = kind.learn(y, table.n_rows)
-    sampling = bootstrap_samples(estimator, table.n_rows, settings.seed)
+    sampling = bootstrap_samples(estimator, workers().count(table.n_rows), settings.seed)
     if init_model is not None:
         _check_continues(estimator, init_model, table, outputs, sampling)
     weights = _weigh(estimator, outputs, target, read_weights(sample_weight, table.n_rows))
     data = ForestData(schema, table, outputs, target, weights, sampling)
-    if weights is not None and not weights.all():
-        _check_sample_weights(settings, data, weights)
+    if workers().size == 1:
+        _check_sample_weights(settings, data)
     return data
 
 
@@ -200,9 +222,11 @@ def _weigh(
     return weights  # balanced tree by tree
 
 
-def _check_sample_weights(settings: ForestSettings, data: ForestData, weights: Floats) -> None:
+def _check_sample_weights(settings: ForestSettings, data: ForestData) -> None:
     """Refuse weights that leave a tree without any row."""
-    init_model = settings.init_model
+    init_model, weights = settings.init_model, data.weights
+    if weights is None or weights.all():
+        return
     first = 0 if init_model is None else init_model.forest.n_trees
     for tree in range(first, settings.estimator.n_estimators):
         if not weights[data.sampling.counts(tree, len(weights)) > 0].any():
@@ -216,15 +240,20 @@ def _check_sample_weights(settings: ForestSettings, data: ForestData, weights: F
 def bin_data(settings: ForestSettings, data: ForestData) -> ForestTrainingSet:
     """Bin the features that trees split on."""
     init_model, n_threads = settings.init_model, settings.n_threads
+    n_inputs = settings.estimator.feature_combinations
+    learned = data.schema, data.table, data.weights
+    if n_inputs is None and init_model is None:
+        binner, binned = bin_table(settings.estimator, *learned, settings.seed, n_threads)
+        return ForestTrainingSet(binner, None, binner, binned)
     if init_model is not None:
         binner = init_model.binner
     else:
-        n_categories = {j: len(c.values) for j, c in data.schema.categories.items()}
-        binner = _fit_binner(settings, data.table, data.weights, n_categories)
-    n_inputs = settings.estimator.feature_combinations
+        binner = fit_binner(settings.estimator, *learned, settings.seed, n_threads)
     if n_inputs is None:
         binned = binner.transform(data.table, columns_only=True, threads=n_threads)
         return ForestTrainingSet(binner, None, binner, binned)
+    if data.table.is_streamed:
+        raise needs_matrix_error(f"feature_combinations={n_inputs!r}")
     matrix = as_matrix(data.table, binner.category_bins)
     combinations = None if init_model is None else init_model.combinations
     if combinations is None:
@@ -240,13 +269,14 @@ def _bin_combinations(
     weights: Floats | None,
 ) -> tuple[Binner, BinnedMatrix]:
     """Bin the combinations by blocks of rows: all of them may not fit into memory."""
+    threads = settings.n_threads
     if settings.init_model is not None:
         binner = settings.init_model.forest.binner
     else:
         rows = combinations.sample(len(matrix), settings.seed)
         sample = Table(None, dense=combinations.of(matrix[rows]))
-        binner = _fit_binner(settings, sample, None if weights is None else weights[rows], {})
-    threads = settings.n_threads
+        of_rows = None if weights is None else weights[rows]
+        binner = fit_binner(settings.estimator, None, sample, of_rows, settings.seed, threads)
     blocks = [
         binner.transform(Table(None, dense=block), columns_only=True, threads=threads)
         for _, block in combinations.blocks(matrix)
@@ -255,32 +285,24 @@ def _bin_combinations(
     return binner, replace(blocks[0], by_column=by_column)
 
 
-def _fit_binner(
-    settings: ForestSettings,
-    table: Table,
-    weights: Floats | None,
-    n_categories: dict[int, int],
-) -> Binner:
-    max_bins, subsample = settings.estimator.max_bins, settings.estimator.subsample_for_bin
-    binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
-    return binner.fit(table, weights, n_categories=n_categories, threads=settings.n_threads)
-
-
 def grow_forest(
     settings: ForestSettings, data: ForestData, training_set: ForestTrainingSet
 ) -> PackedForest:
-    """Grow the trees that `init_model` does not have."""
+    """Grow the trees that `init_model` does not have; each worker grows some of them."""
     estimator, init_model, binned = settings.estimator, settings.init_model, training_set.binned
     packer = ForestPacker(
         training_set.feature_binner, None if init_model is None else init_model.forest
     )
-    n_trees, verbose = estimator.n_estimators, estimator.verbose
+    together, n_new = workers(), estimator.n_estimators - packer.n_trees
+    begin = packer.n_trees + n_new * together.rank // together.size
+    end = packer.n_trees + n_new * (together.rank + 1) // together.size
     params, target = _cart_params(settings, data, binned), data.outputs.target(data.y)
     at_once = settings.n_threads * (_TREES_AT_ONCE if binned.n_rows < _MANY_ROWS else 2)
-    with progress(verbose, n_trees, packer.n_trees, unit="tree", title="growing") as progress_bar:
-        for first in range(packer.n_trees, n_trees, at_once):
-            last = min(first + at_once, n_trees)
-            trees = grow_trees(
+    exchanged: list[Tree] = []
+    with progress(estimator.verbose, end, begin, unit="tree", title="growing") as progress_bar:
+        for first in range(begin, end, at_once):
+            last = min(first + at_once, end)
+            grown = grow_trees(
                 binned,
                 target,
                 params,
@@ -291,9 +313,16 @@ def grow_forest(
                 n_trees=last - first,
                 n_threads=settings.n_threads,
             )
-            packer.add(_finish(tree, estimator, data.outputs) for tree in trees)
+            trees = (_finish(tree, estimator, data.outputs) for tree in grown)
+            if together.size == 1:
+                packer.add(trees)
+            else:
+                exchanged.extend(trees)
             if progress_bar is not None:
                 progress_bar.show(last)
+    if together.size > 1:
+        for of_worker in together.objects(exchanged):
+            packer.add(of_worker)
     return packer.forest()
 
 

@@ -13,14 +13,14 @@ from hedgerow._data.names import labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
 from hedgerow._result import PermutationImportance
-from hedgerow._tree.structure import Rows
+from hedgerow._tree.structure import Rows, RowsOrBins
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 
 def out_of_bag_attributes(
     model: ForestModel,
-    matrix: Rows,
+    matrix: RowsOrBins,
     y: NDArray[Any],
     score: bool | Callable[..., Any],
     n_threads: int,

@@ -28,17 +28,16 @@ from hedgerow._model_file.base_models import (
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
-    check_columns,
     is_number,
-    read_classes,
     read_columns,
+    read_some_classes,
     require,
     with_prefix,
     write_classes,
     write_columns,
     write_list,
 )
-from hedgerow._model_file.trees import check_tests, ensemble_arrays, read_ensemble
+from hedgerow._model_file.trees import read_trees, write_trees
 
 _ALGORITHMS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Discrete, Real, Gentle, Logit, R2)
@@ -66,8 +65,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
 
 
 def _write_trees(model: TreeCommittee) -> tuple[Document, Arrays]:
-    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
-    return {"schema": model.schema.to_dict()}, arrays
+    return {"schema": model.schema.to_dict()}, write_trees(model)
 
 
 def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
@@ -84,15 +82,12 @@ def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     algorithm = _read_algorithm(stored.field("algorithm"))
-    classes = stored.field("classes")
-    is_classifier = "Classifier" in kind.__name__
-    require((classes is not None) == is_classifier, f"the classes do not match {kind.__name__}")
+    classes = read_some_classes(stored.field("classes"), kind)
+    is_classifier = classes is not None
     require(isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has another algorithm")
     attributes: dict[str, Any] = {}
     if classes is not None:
-        classes = read_classes(classes)
-        n_classes = getattr(algorithm, "n_classes", None)
-        require(len(classes) >= 2 and len(classes) == n_classes, "n_classes is wrong")
+        require(len(classes) == getattr(algorithm, "n_classes", None), "n_classes is wrong")
         attributes |= {"classes_": classes, "n_classes_": len(classes)}
     rounds = _read_rounds(stored, is_classifier)
     weights = rounds.pop("weights")
@@ -136,10 +131,8 @@ def _read_rounds(stored: Stored, is_classifier: bool) -> dict[str, NDArray[Any]]
 def _read_trees(
     stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
 ) -> dict[str, Any]:
-    schema, binner = stored.schema(), stored.binner()
-    check_columns(schema, binner)
-    ensemble = read_ensemble(stored, schema)
-    check_tests(schema, ensemble)
+    schema = stored.schema()
+    binner, ensemble = read_trees(stored, schema)
     n_outputs = 1 if isinstance(algorithm, R2) else algorithm.n_outputs
     require(ensemble.n_outputs == n_outputs, "the number of outputs does not match the algorithm")
     require(not ensemble.base_score.any(), "a committee has a base score")

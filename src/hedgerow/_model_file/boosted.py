@@ -29,7 +29,6 @@ from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     check_array,
-    check_columns,
     is_number,
     is_table,
     read_classes,
@@ -37,7 +36,7 @@ from hedgerow._model_file.stored import (
     with_prefix,
     write_classes,
 )
-from hedgerow._model_file.trees import check_tests, ensemble_arrays, read_ensemble
+from hedgerow._model_file.trees import read_trees, write_trees
 from hedgerow._model_file.values import decode, encode
 from hedgerow._types import Floats
 
@@ -63,7 +62,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
     }
     if "auto_" in fitted:
         document["auto"] = write_choice(fitted["auto_"])
-    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
+    arrays = write_trees(model)
     if model.calibration is not None:
         document["calibration"] = model.calibration.method
         own = {name: getattr(model.calibration, name) for name in _CALIBRATION}
@@ -103,12 +102,9 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
 
 
 def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
-    schema, binner = stored.schema(), stored.binner()
+    schema = stored.schema()
     statistics = read_statistics(stored, schema)
-    columns = statistics.encoded_schema(schema)
-    check_columns(columns, binner)
-    ensemble = read_ensemble(stored, columns, may_slope=True)
-    check_tests(columns, ensemble)
+    binner, ensemble = read_trees(stored, statistics.encoded_schema(schema), may_slope=True)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
     quantiles = _read_quantiles(stored)

@@ -53,8 +53,13 @@ def write_checkpoint(checkpoint: Checkpoint, path: str | PathLike[str]) -> None:
 def read_checkpoint(path: str | PathLike[str]) -> Checkpoint:
     """Read a file that `write_checkpoint` wrote, or raise ModelFileError."""
     name = os.fsdecode(path)
+    return parse_checkpoint(Path(name).read_bytes(), name)
+
+
+def parse_checkpoint(data: bytes, name: str) -> Checkpoint:
+    """Read the contents of a file that `write_checkpoint` wrote, or raise ModelFileError."""
     try:
-        document, arrays = unpack(Path(name).read_bytes())
+        document, arrays = unpack(data)
         require(is_checkpoint(document), "a model, but not a checkpoint of a fit")
         return _read(document, arrays)
     except ModelFileError as error:

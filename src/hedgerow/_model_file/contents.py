@@ -55,39 +55,28 @@ class FileKind:
     read: Callable[[type[Any], Stored], dict[str, Any]]
 
 
-# A file identifies its estimator by a key of this table; nothing is imported by name.
+# A file identifies its estimator by its name; nothing is imported by name.
 _KINDS: dict[str, FileKind] = {
-    kind.estimator.__name__: kind
-    for kind in (
-        FileKind(GradientBoostingClassifier, boosted.write, boosted.read),
-        FileKind(GradientBoostingRegressor, boosted.write, boosted.read),
-        FileKind(GradientBoostingRanker, boosted.write, boosted.read),
-        FileKind(GradientBoostingSurvival, boosted.write_survival, boosted.read_survival),
-        FileKind(AdaBoostClassifier, adaboost.write, adaboost.read),
-        FileKind(AdaBoostRegressor, adaboost.write, adaboost.read),
-        FileKind(StagewiseClassifier, stagewise.write, stagewise.read),
-        FileKind(StagewiseRegressor, stagewise.write, stagewise.read),
-        FileKind(DecisionTreeClassifier, trees.write_tree, trees.read_tree),
-        FileKind(DecisionTreeRegressor, trees.write_tree, trees.read_tree),
-        FileKind(BaggingClassifier, bagging.write, bagging.read),
-        FileKind(BaggingRegressor, bagging.write, bagging.read),
-        FileKind(RandomForestClassifier, trees.write_forest, trees.read_forest),
-        FileKind(RandomForestRegressor, trees.write_forest, trees.read_forest),
-        FileKind(ExtraTreesClassifier, trees.write_forest, trees.read_forest),
-        FileKind(ExtraTreesRegressor, trees.write_forest, trees.read_forest),
-        FileKind(KNeighborsClassifier, neighbors.write, neighbors.read),
-        FileKind(KNeighborsRegressor, neighbors.write, neighbors.read),
-        FileKind(NearestNeighbors, neighbors.write, neighbors.read),
-        FileKind(RadiusNeighborsClassifier, neighbors.write, neighbors.read),
-        FileKind(RadiusNeighborsRegressor, neighbors.write, neighbors.read),
-        FileKind(LinearSVC, svm.write_linear, svm.read_linear),
-        FileKind(LinearSVR, svm.write_linear, svm.read_linear),
-        FileKind(SVC, svm.write_kernel, svm.read_kernel),
-        FileKind(NuSVC, svm.write_kernel, svm.read_kernel),
-        FileKind(SVR, svm.write_kernel, svm.read_kernel),
-        FileKind(NuSVR, svm.write_kernel, svm.read_kernel),
-        FileKind(OneClassSVM, svm.write_kernel, svm.read_kernel),
+    estimator.__name__: FileKind(estimator, write, read)
+    for write, read, estimators in (
+        (
+            *(boosted.write, boosted.read),
+            (GradientBoostingClassifier, GradientBoostingRegressor, GradientBoostingRanker),
+        ),
+        (boosted.write_survival, boosted.read_survival, (GradientBoostingSurvival,)),
+        (adaboost.write, adaboost.read, (AdaBoostClassifier, AdaBoostRegressor)),
+        (stagewise.write, stagewise.read, (StagewiseClassifier, StagewiseRegressor)),
+        (trees.write_tree, trees.read_tree, (DecisionTreeClassifier, DecisionTreeRegressor)),
+        (bagging.write, bagging.read, (BaggingClassifier, BaggingRegressor)),
+        (trees.write_forest, trees.read_forest, (RandomForestClassifier, RandomForestRegressor)),
+        (trees.write_forest, trees.read_forest, (ExtraTreesClassifier, ExtraTreesRegressor)),
+        (neighbors.write, neighbors.read, (KNeighborsClassifier, KNeighborsRegressor)),
+        (neighbors.write, neighbors.read, (NearestNeighbors,)),
+        (neighbors.write, neighbors.read, (RadiusNeighborsClassifier, RadiusNeighborsRegressor)),
+        (svm.write_linear, svm.read_linear, (LinearSVC, LinearSVR)),
+        (svm.write_kernel, svm.read_kernel, (SVC, NuSVC, SVR, NuSVR, OneClassSVM)),
     )
+    for estimator in estimators
 }
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {

@@ -30,9 +30,9 @@ from hedgerow._model_file.stored import (
     write_outputs,
 )
 from hedgerow._model_file.values import NotStored, decode, encode
+from hedgerow._neighbors.estimators import RadiusNeighborsClassifier, check_outlier_labels
 from hedgerow._neighbors.fitting import fitted_attributes
 from hedgerow._neighbors.metrics import METRICS, DistanceMetric, GowerColumns, resolve_metric
-from hedgerow._neighbors.radius import RadiusNeighborsClassifier, check_outlier_labels
 from hedgerow._neighbors.search import NeighborsModel
 
 _MOST_ROWS = 1 << 32  # the kernels' numbers of rows have 32 bits

@@ -20,8 +20,8 @@ from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
     is_number,
-    read_classes,
     read_columns,
+    read_some_classes,
     require,
     with_prefix,
     write_classes,
@@ -69,14 +69,11 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     attributes = read_columns(stored)
-    classes = stored.field("classes")
-    is_classifier = "Classifier" in kind.__name__
-    require((classes is None) != is_classifier, f"the classes do not match {kind.__name__}")
+    classes = read_some_classes(stored.field("classes"), kind)
     if classes is not None:
-        attributes["classes_"] = read_classes(classes)
-        require(len(attributes["classes_"]) >= 2, "there are fewer than two classes")
+        attributes["classes_"] = classes
     model = _read_model(stored)
-    _check_outputs(model, attributes.get("classes_"))
+    _check_outputs(model, classes)
     _check_base_models(model, attributes)
     steps = [stage.step for stage in model.stages]
     are_numbers = all(isinstance(step, float) for step in steps)
@@ -124,8 +121,7 @@ def _read_model(stored: Stored) -> AdditiveModel:
     if starts:
         start = starts[0]
     else:
-        start = _numbers(stored.arrays("", ["start_scores"])["start_scores"], "start_scores")
-        require(len(start) == n_outputs, "the number of initial scores is not that of the outputs")
+        start = _numbers(stored.array("start_scores", (n_outputs,)), "start_scores")
     require(len(stages) % n_outputs == 0, "a round does not have a base model for each output")
     return AdditiveModel(start, stages, link, n_outputs)
 

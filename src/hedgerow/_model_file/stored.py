@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
 from hedgerow._data.binning import Binner
 from hedgerow._data.names import fitted_names, name_attributes, names_from_json, names_to_json
@@ -84,6 +85,14 @@ class Stored:
         of = f" of {prefix[:-1]}" if prefix else ""
         require(not missing, f"the arrays {', '.join(missing)}{of} are missing")
         return {name: self._arrays.pop(prefix + name) for name in names}
+
+    def array(
+        self, name: str, shape: tuple[int | None, ...], dtype: type[Any] = np.float64
+    ) -> NDArray[Any]:
+        """Take an array of this dtype and shape."""
+        (array,) = self.arrays("", [name]).values()
+        check_array(array, shape, name, dtype)
+        return array
 
     def has_arrays(self, prefix: str) -> bool:
         """Return whether there are arrays whose names start with a prefix."""
@@ -165,9 +174,10 @@ def read_classes(stored: Any) -> NDArray[Any]:
     return classes
 
 
-def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | None:
+def read_some_classes(stored: Any, kind: type[Any]) -> NDArray[Any] | None:
     """Read the classes of a classifier, None for other estimators."""
-    require(is_classifier == (stored is not None), "the classes do not match the estimator")
+    fits = issubclass(kind, ClassifierMixin) == (stored is not None)
+    require(fits, f"the classes do not match {kind.__name__}")
     if stored is None:
         return None
     classes = read_classes(stored)
@@ -176,10 +186,11 @@ def read_some_classes(stored: Any, *, is_classifier: bool) -> NDArray[Any] | Non
 
 
 def check_array(
-    array: NDArray[Any], shape: tuple[int, ...], name: str, dtype: type[Any] = np.float64
+    array: NDArray[Any], shape: tuple[int | None, ...], name: str, dtype: type[Any] = np.float64
 ) -> None:
-    """Check the dtype and shape of an array."""
-    fits = array.dtype == dtype and array.shape == shape
+    """Check the dtype and shape of an array; None is any length."""
+    fits = array.dtype == dtype and array.ndim == len(shape)
+    fits = fits and all(n in (None, own) for n, own in zip(shape, array.shape, strict=True))
     require(fits, f"{name} is not {np.dtype(dtype).name} of shape {shape}")
 
 

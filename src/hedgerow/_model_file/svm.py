@@ -28,13 +28,12 @@ from hedgerow._model_file.values import NotStored, decode, encode
 from hedgerow._params import MOST
 from hedgerow._svm.base import LARGEST
 from hedgerow._svm.kernel.base import attributes_of
-from hedgerow._svm.kernel.classifiers import KernelClassifier
 from hedgerow._svm.kernel.kernels import LARGEST_KERNEL, NAMES, Kernel
 from hedgerow._svm.kernel.model import Certificate, KernelModel
 from hedgerow._svm.kernel.multiclass import n_binary_tasks
 from hedgerow._svm.kernel.parameters import MOST_DEGREE
 from hedgerow._svm.kernel.regressors import NuSVR
-from hedgerow._svm.linear.estimators import LinearModel, LinearSVC
+from hedgerow._svm.linear.estimators import LinearModel
 
 _CERTIFICATE = {"objective": np.float64, "duality_gap": np.float64, "n_iter": np.int64}
 # One number for each problem that was solved.
@@ -83,11 +82,9 @@ def read_kernel(kind: type[Any], stored: Stored) -> dict[str, Any]:
     require(type(n_rows) is int and 0 < n_rows < 2**31, "n_rows is not a number of rows")
     if kernel.name == "precomputed":
         require(schema.n_features == n_rows, "the kernel lacks a column for each training row")
-    support = stored.arrays("", ["support"])["support"]
-    check_array(support, (len(support),), "support", np.int64)
+    support = stored.array("support", (None,), np.int64)
     require(((support >= 0) & (support < n_rows)).all(), "a support index is out of range")
-    is_classifier = issubclass(kind, KernelClassifier)
-    classes = read_some_classes(stored.field("classes"), is_classifier=is_classifier)
+    classes = read_some_classes(stored.field("classes"), kind)
     has_pairs = stored.flag("has_pairs")
     may_have_pairs = classes is not None and len(classes) > 2
     require(may_have_pairs or not has_pairs, "one-vs-one needs more than two classes")
@@ -141,12 +138,11 @@ def _read_by_class(
     """Read the number of support vectors and the weight of each class."""
     if classes is None:
         return np.array([n_vectors]), None
-    counts, weights = stored.arrays("", ["counts", "class_weight"]).values()
-    check_array(counts, (len(classes),), "counts", np.int64)
+    counts = stored.array("counts", (len(classes),), np.int64)
     fit = ((counts >= 0) & (counts <= n_vectors)).all() and counts.sum() == n_vectors
     require(fit, "the counts of support vectors by class do not add up")
-    check_array(weights, (len(classes),), "class_weight", np.float64)
-    require(np.isfinite(weights).all() and (weights >= 0.0).all(), "a weight is not allowed")
+    weights = _read_array(stored, "class_weight", (len(classes),))
+    require((weights >= 0.0).all(), "a weight is not allowed")
     return counts, weights
 
 
@@ -168,18 +164,16 @@ def _read_vectors(stored: Stored, kernel: Kernel, n_features: int, n_vectors: in
     elif kernel.name == "precomputed":
         return None
     else:
-        vectors = numbers = stored.arrays("", ["vectors"])["vectors"]
-        check_array(vectors, (len(vectors), n_features), "vectors", np.float64)
+        vectors = numbers = stored.array("vectors", (None, n_features))
     require(vectors.shape[0] == n_vectors, "the number of support vectors and indices differs")
     require((np.abs(numbers) <= LARGEST).all(), "a support vector is not finite, or too large")
     return vectors
 
 
 def _read_certificate(stored: Stored, n_scores: int) -> Certificate:
-    arrays = stored.arrays("", _CERTIFICATE)
-    for name, dtype in _CERTIFICATE.items():
-        check_array(arrays[name], (n_scores,), name, dtype)
-    objective, gap, n_iter = arrays.values()
+    objective, gap, n_iter = (
+        stored.array(name, (n_scores,), dtype) for name, dtype in _CERTIFICATE.items()
+    )
     require(np.isfinite(objective).all(), "an objective is not finite")
     require((gap >= 0.0).all(), "duality_gap is negative or NaN")
     require(((n_iter >= 1) & (n_iter < 2**31)).all(), "n_iter is not positive")
@@ -196,8 +190,7 @@ def _read_epsilon(stored: Stored, *, is_nu: bool) -> float | None:
 
 
 def _read_array(stored: Stored, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = stored.arrays("", [name])[name]
-    check_array(array, shape, name, np.float64)
+    array = stored.array(name, shape)
     require(np.isfinite(array).all(), f"{name} is not finite")
     return array
 
@@ -218,8 +211,7 @@ def read_linear(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
     schema = stored.schema()
     require(not schema.categories, "a linear SVM has categorical features")
-    is_classifier = issubclass(kind, LinearSVC)
-    classes = read_some_classes(stored.field("classes"), is_classifier=is_classifier)
+    classes = read_some_classes(stored.field("classes"), kind)
     coef, intercept = stored.arrays("machine.", ("coef", "intercept")).values()
     n_scores = 1 if classes is None or len(classes) == 2 else len(classes)
     check_array(coef, (n_scores, schema.n_features), "coef")

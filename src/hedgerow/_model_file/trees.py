@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._contract import internals
+from hedgerow._data.binning import Binner
 from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._forest.combinations import Combinations
@@ -38,27 +40,32 @@ _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
 _OUT_OF_BAG_SCORE = "oob_score_"
 
 
-def ensemble_arrays(ensemble: Ensemble) -> Arrays:
-    """Return the arrays of an ensemble."""
-    arrays = {name: getattr(ensemble, name) for name in _ENSEMBLE_ARRAYS}
+def write_trees(model: Any) -> Arrays:
+    """Return the arrays of a model's ensemble and of its bins."""
+    ensemble: Ensemble = model.ensemble
+    arrays = _arrays_of("ensemble.", ensemble, _ENSEMBLE_ARRAYS)
     if ensemble.slopes is not None:
-        slopes = {name: getattr(ensemble.slopes, name) for name in SLOPE_ARRAYS}
-        arrays |= with_prefix("slopes.", slopes)
-    return with_prefix("ensemble.", arrays)
+        arrays |= _arrays_of("ensemble.slopes.", ensemble.slopes, SLOPE_ARRAYS)
+    return arrays | with_prefix("binner.", model.binner.to_dict())
 
 
-def read_ensemble(stored: Stored, schema: TableSchema, *, may_slope: bool = False) -> Ensemble:
-    """Read and validate an ensemble; `may_slope` if its leaves may be linear."""
+def read_trees(
+    stored: Stored, schema: TableSchema, *, may_slope: bool = False
+) -> tuple[Binner, Ensemble]:
+    """Read and validate bins and an ensemble; `may_slope` if its leaves may be linear."""
+    binner = stored.binner()
+    check_columns(schema, binner)
     arrays = stored.arrays("ensemble.", _ENSEMBLE_ARRAYS)
     slopes = None
     if may_slope and stored.has_arrays("ensemble.slopes."):
         slopes = LinearLeaves(**stored.arrays("ensemble.slopes.", SLOPE_ARRAYS))
     ensemble = Ensemble(**arrays, slopes=slopes, n_features=schema.n_features)
     ensemble.validate()
-    return ensemble
+    _check_tests(schema, ensemble)
+    return binner, ensemble
 
 
-def check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
+def _check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
     """Check that nodes test categories of categorical features and thresholds of the others."""
     inner = ensemble.feature >= 0
     require(
@@ -78,16 +85,13 @@ def write_tree(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return the document and arrays of a fitted tree."""
     model: TreeModel = internals(estimator).model()
     document = {"schema": model.schema.to_dict(), "outputs": write_outputs(model.outputs)}
-    arrays = ensemble_arrays(model.ensemble) | with_prefix("binner.", model.binner.to_dict())
-    return document, arrays
+    return document, write_trees(model)
 
 
 def read_tree(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted tree."""
-    schema, binner = stored.schema(), stored.binner()
-    check_columns(schema, binner)
-    ensemble = read_ensemble(stored, schema)
-    check_tests(schema, ensemble)
+    schema = stored.schema()
+    binner, ensemble = read_trees(stored, schema)
     outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     require(ensemble.n_trees == 1, "a decision tree has several trees")
     fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
@@ -150,7 +154,7 @@ def read_forest(kind: type[Any], stored: Stored) -> dict[str, Any]:
     return attributes if score is None else attributes | {_OUT_OF_BAG_SCORE: score}
 
 
-def _arrays_of(prefix: str, part: Any, names: tuple[str, ...]) -> Arrays:
+def _arrays_of(prefix: str, part: Any, names: Iterable[str]) -> Arrays:
     return with_prefix(prefix, {name: getattr(part, name) for name in names})
 
 

@@ -2,15 +2,16 @@
 
 `metrics.py` declares the distances; `fitting.py` reads tables and fits, `indexes.py` and
 `search.py` find neighbours, and `aggregation.py` turns them into predictions. `base.py` is shared
-by all estimators, which are in `estimators.py` and `radius.py`.
+by all estimators.
 """
 
 from hedgerow._neighbors.estimators import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     NearestNeighbors,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
 )
-from hedgerow._neighbors.radius import RadiusNeighborsClassifier, RadiusNeighborsRegressor
 
 __all__ = [
     "KNeighborsClassifier",

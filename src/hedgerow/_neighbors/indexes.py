@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.metrics import DistanceMetric, GowerColumns
@@ -22,8 +21,6 @@ from hedgerow.exceptions import DataError
 
 # For each query the number of its neighbours, then the distances and indices of all of them.
 Within = tuple[RowNumbers, Floats, RowNumbers]
-# Values, indices and row or column starts of a sparse matrix.
-Compressed = tuple[Floats, NDArray[np.int32], RowNumbers]
 
 # Measured for ten neighbours of normally distributed rows, for which trees help least; one thread,
 # AVX-512. Euclidean distance: a tree is faster up to this number of columns.
@@ -35,16 +32,6 @@ _WALKED_COLUMNS, _MANY_ROWS = 5, 200_000
 _OTHER_COLUMNS = ((0, 6), (10_000, 8))
 # Maximum number of rows from which the centre and scale of float32 values are computed.
 _SAMPLE = 4096
-
-
-class Index(Protocol):
-    """An index of the training rows."""
-
-    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
-        """Fill in the nearest rows of each query, as many as the arrays have columns."""
-
-    def within(self, queries: Any, radius: float, threads: int) -> Within:
-        """Return all rows within a radius of each query."""
 
 
 def prefers_tree(n_rows: int, n_features: int, metric: DistanceMetric) -> bool:
@@ -68,70 +55,23 @@ def build_index(
 ) -> Index:
     """Build the index that suits the rows and the metric."""
     if scipy.sparse.issparse(rows):
-        return SparseIndex.build(rows, metric)
+        return SparseIndex(rows, metric)
     if metric.spec.supports_sparse and not (use_tree and _searches_leaves(*rows.shape)):
-        return PanelIndex.build(rows, metric, tree=use_tree, threads=threads)
-    return BlockIndex.build(rows, metric, gower, tree=use_tree, threads=threads)
+        return _panel_index(rows, metric, use_tree, threads)
+    weights = None if gower is None else gower.weights
+    ranges = None if gower is None else gower.inverse_ranges
+    return _native.BlockIndex(rows, use_tree, metric.name, metric.p, weights, ranges, threads)
 
 
-@dataclass(frozen=True, eq=False)
-class PanelIndex:
-    """Rows in float32 to select candidates, and in float64 to rank them: see the kernel.
-
-    They are in their original order, or in that of a k-d tree whose leaves are the panels: `index`
-    then has the row at each position, and `boxes` the bounding boxes of the leaves.
-    """
-
-    rows: Floats
-    values: NDArray[np.float32]
-    half_norms: NDArray[np.float32]
-    centre: Floats
-    scale: float
-    largest_norm: float
-    index: NDArray[np.uint32] | None
-    boxes: Floats | None
-    metric: str
-
-    @classmethod
-    def build(cls, rows: Floats, metric: DistanceMetric, *, tree: bool, threads: int) -> PanelIndex:
-        """Choose a centre and a scale, and round to float32."""
-        n, d = rows.shape
-        n_panels = -(-n // _native.PANEL_ROWS)
-        index = boxes = None
-        if tree:
-            index, boxes = np.empty(n, np.uint32), np.empty((n_panels, 2, d))
-            _native.order_by_tree(rows, index, threads)
-            rows = rows[index]
-        centre, scale = _centre_and_scale(rows[:: -(-n // _SAMPLE)])
-        values = np.empty((n_panels, d, _native.PANEL_ROWS), np.float32)
-        half_norms = np.empty((n_panels, _native.PANEL_ROWS), np.float32)
-        largest = _native.pack_panels(rows, centre, scale, values, half_norms, boxes, threads)
-        return cls(rows, values, half_norms, centre, scale, largest, index, boxes, metric.name)
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "values": self.values,
-            "half_norms": self.half_norms,
-            "centre": self.centre,
-            "scale": self.scale,
-            "largest_norm": self.largest_norm,
-            "index": self.index,
-            "boxes": self.boxes,
-            "metric": self.metric,
-        }
-
-    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
-        """Fill in the nearest rows of each query."""
-        output: dict[str, Any] = {"distances": distances, "indices": indices}
-        _native.nearest_in_panels(**self._parts, queries=queries, **output, threads=threads)
-
-    def within(self, queries: Any, radius: float, threads: int) -> Within:
-        """Return all rows within a radius of each query."""
-        query_args: dict[str, Any] = {"queries": queries, "radius": radius}
-        neighbors: Within = _native.within_in_panels(**self._parts, **query_args, threads=threads)
-        return neighbors
+def _panel_index(rows: Floats, metric: DistanceMetric, use_tree: bool, threads: int) -> Index:
+    """Index rows in float32 to select candidates, and in float64 to rank them: see the kernel."""
+    index = None
+    if use_tree:
+        index = np.empty(len(rows), np.uint32)
+        _native.order_by_tree(rows, index, threads)
+        rows = rows[index]
+    centre, scale = _centre_and_scale(rows[:: -(-len(rows) // _SAMPLE)])
+    return _native.PanelIndex(rows, centre, scale, index, metric.name, threads)
 
 
 def _centre_and_scale(rows: Floats) -> tuple[Floats, float]:
@@ -147,97 +87,28 @@ def _centre_and_scale(rows: Floats) -> tuple[Floats, float]:
     return centre, float(np.ldexp(1.0, -int(exponent) - int(of_squares) // 2))
 
 
-@dataclass(frozen=True, eq=False)
-class BlockIndex:
-    """Rows in blocks, which are scanned one after another or are the leaves of a k-d tree.
-
-    `boxes` are the bounding boxes of the tree's nodes, None if there is no tree.
-    """
-
-    metric: DistanceMetric
-    values: Floats
-    index: NDArray[np.uint32]
-    boxes: Floats | None
-    gower: GowerColumns | None
-
-    @classmethod
-    def build(
-        cls,
-        rows: Floats,
-        metric: DistanceMetric,
-        gower: GowerColumns | None,
-        *,
-        tree: bool,
-        threads: int,
-    ) -> BlockIndex:
-        """Pack rows into blocks, in their order or in that of a tree."""
-        n, d = rows.shape
-        n_blocks = -(-n // _native.BLOCK_ROWS)
-        values = np.empty((n_blocks, d, _native.BLOCK_ROWS))
-        index = np.empty(n, np.uint32)
-        boxes = np.empty((2 * n_blocks - 1, 2, d)) if tree else None
-        _native.pack_blocks(rows, values, index, boxes, threads)
-        return cls(metric, values, index, boxes, gower)
-
-    @property
-    def _parts(self) -> dict[str, Any]:
-        return {
-            "values": self.values,
-            "index": self.index,
-            "boxes": self.boxes,
-            "metric": self.metric.name,
-            "p": self.metric.p,
-            "weights": None if self.gower is None else self.gower.weights,
-            "inverse_ranges": None if self.gower is None else self.gower.inverse_ranges,
-        }
-
-    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
-        """Fill in the nearest rows of each query."""
-        output: dict[str, Any] = {"distances": distances, "indices": indices}
-        _native.nearest_in_blocks(**self._parts, queries=queries, **output, threads=threads)
-
-    def within(self, queries: Any, radius: float, threads: int) -> Within:
-        """Return all rows within a radius of each query."""
-        query_args: dict[str, Any] = {"queries": queries, "radius": radius}
-        neighbors: Within = _native.within_in_blocks(**self._parts, **query_args, threads=threads)
-        return neighbors
-
-
-@dataclass(frozen=True, eq=False)
 class SparseIndex:
     """A sparse matrix, stored by row and by column."""
 
-    by_row: Compressed
-    by_column: Compressed
-    metric: str
-
-    @classmethod
-    def build(cls, rows: Any, metric: DistanceMetric) -> SparseIndex:
-        """Store the matrix in both orders."""
-        return cls(_compressed(rows), _compressed(rows.tocsc()), metric.name)
+    def __init__(self, rows: Any, metric: DistanceMetric) -> None:
+        by_column = _compressed(rows.tocsc())
+        self._native = _native.SparseIndex(_compressed(rows), by_column, metric.name)
 
     def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
         """Fill in the nearest rows of each query."""
-        query_args = _compressed(queries)
-        _native.nearest_in_sparse(
-            *self.by_row, *self.by_column, self.metric, *query_args, distances, indices, threads
-        )
+        self._native.nearest(_compressed(queries), distances, indices, threads)
 
     def within(self, queries: Any, radius: float, threads: int) -> Within:
         """Return all rows within a radius of each query."""
-        query_args = _compressed(queries)
-        neighbors: Within = _native.within_in_sparse(
-            *self.by_row, *self.by_column, self.metric, *query_args, radius, threads
-        )
-        return neighbors
+        return self._native.within(_compressed(queries), radius, threads)
 
 
-def _compressed(matrix: Any) -> Compressed:
+def _compressed(matrix: Any) -> _native.SparseArrays:
     """Return the arrays of a CSR or CSC matrix, with sorted indices."""
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    return (
+    return _native.SparseArrays(
         np.ascontiguousarray(matrix.data, np.float64),
         np.ascontiguousarray(matrix.indices, np.int32),
         np.ascontiguousarray(matrix.indptr, np.int64),
@@ -315,3 +186,7 @@ def _checked(returned: list[Any], query: int) -> Floats:
             "must be finite and not negative."
         )
     return distances
+
+
+Index = _native.PanelIndex | _native.BlockIndex | SparseIndex | ExhaustiveIndex
+"""`nearest` fills in the nearest rows of each query; `within` returns all within a radius."""

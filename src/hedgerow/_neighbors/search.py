@@ -57,7 +57,7 @@ class NeighborSearch:
         extent = Extent.of(rows) if metric.spec.sums_powers else None
         exponent = 0 if extent is None else extent.exponent(metric)
         if metric.spec.is_opaque:
-            index = _exhaustive_index(rows, metric)
+            index: Index = FunctionIndex(rows, metric) if metric.function else PrecomputedIndex()
         else:
             index = build_index(_scaled(rows, exponent), metric, gower, use_tree, threads)
         return cls(rows, metric, use_tree, gower, extent, exponent, index)
@@ -172,10 +172,6 @@ class NeighborSearch:
     def _threads_for(self, queries: Any, threads: int) -> int:
         stored = self.rows.nnz if scipy.sparse.issparse(self.rows) else self.rows.size
         return threads if stored * queries.shape[0] >= _SMALL_WORK else 1
-
-
-def _exhaustive_index(rows: Any, metric: DistanceMetric) -> Index:
-    return PrecomputedIndex() if metric.function is None else FunctionIndex(rows, metric)
 
 
 def _scaled(rows: Any, exponent: int) -> Any:

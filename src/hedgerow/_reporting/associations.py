@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from hedgerow._curves import some_rows
 from hedgerow._reporting.columns import Column
 from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome, Outcome, QuantileOutcome
 from hedgerow._types import Floats, Indices
@@ -33,12 +34,11 @@ RANK, RATIO, CRAMER = "Spearman's ρ", "correlation ratio η", "Cramér's V"
 
 @dataclass(frozen=True, eq=False)
 class _Series:
-    """A column prepared for comparison: ranks with NaN if missing, or codes with −1."""
+    """A column prepared for comparison: ranks with NaN if missing, or codes of labels with −1."""
 
     name: str
-    ranks: Floats | None
-    codes: Indices | None
-    n_labels: int = 0
+    values: NDArray[Any]
+    n_labels: int = 0  # of codes
 
 
 def associations(
@@ -46,16 +46,11 @@ def associations(
 ) -> dict[str, Any]:
     """Return the strongest pairs of columns, and the association of each column with the target.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    outcome : Outcome
-    order : sequence of int
-        The columns, the most important first; only pairs of the first ones are compared.
+    `order` are the columns, the most important first; only pairs of the first ones are compared.
     """
     if outcome.n_rows < FEWEST_ROWS:
         return {"absent": f"they take at least {FEWEST_ROWS} rows."}
-    rows = _some_rows(outcome.n_rows)
+    rows = some_rows(outcome.n_rows, MOST_ROWS)
     series_of = {j: _series(columns[j], rows) for j in order[:MOST_COLUMNS]}
     usable = [series for series in series_of.values() if series is not None]
     pairs = [_pair(a, b) for i, a in enumerate(usable) for b in usable[i + 1 :]]
@@ -72,12 +67,6 @@ def associations(
     }
 
 
-def _some_rows(n_rows: int) -> Indices:
-    if n_rows <= MOST_ROWS:
-        return np.arange(n_rows)
-    return np.sort(np.random.RandomState(0).permutation(n_rows)[:MOST_ROWS])
-
-
 def _series(column: Column, rows: Indices) -> _Series | None:
     """Return a column to compare; None if it is constant or has too many categories."""
     values = column.values[rows]
@@ -92,7 +81,7 @@ def _numbers(name: str, values: Floats) -> _Series | None:
         return None
     ranks = np.full(len(values), np.nan)
     ranks[present] = rankdata(values[present]) / present.sum()
-    return _Series(name, ranks, None)
+    return _Series(name, ranks)
 
 
 def _labels(name: str, values: NDArray[Any]) -> _Series | None:
@@ -102,7 +91,7 @@ def _labels(name: str, values: NDArray[Any]) -> _Series | None:
         return None
     codes = np.full(len(values), -1, np.intp)
     codes[present] = places
-    return _Series(name, None, codes, len(labels))
+    return _Series(name, codes, len(labels))
 
 
 def _pair(a: _Series, b: _Series) -> dict[str, Any]:
@@ -111,14 +100,12 @@ def _pair(a: _Series, b: _Series) -> dict[str, Any]:
 
 
 def _compared(a: _Series, b: _Series) -> tuple[str, float]:
-    if a.ranks is not None and b.ranks is not None:
-        return RANK, _correlation(a.ranks, b.ranks)
-    if a.codes is not None and b.codes is not None:
+    if not a.n_labels and not b.n_labels:
+        return RANK, _correlation(a.values, b.values)
+    if a.n_labels and b.n_labels:
         return CRAMER, _cramer(a, b)
-    labelled, ranked = (a, b) if b.ranks is not None else (b, a)
-    assert labelled.codes is not None
-    assert ranked.ranks is not None
-    return RATIO, _ratio(labelled.codes, labelled.n_labels, ranked.ranks)
+    labelled, ranked = (a, b) if a.n_labels else (b, a)
+    return RATIO, _ratio(labelled.values, labelled.n_labels, ranked.values)
 
 
 def _correlation(a: Floats, b: Floats) -> float:
@@ -147,14 +134,12 @@ def _ratio(codes: Indices, n_labels: int, ranks: Floats) -> float:
 
 def _cramer(a: _Series, b: _Series) -> float:
     """Return Cramér's V, corrected for its bias (Bergsma, 2013)."""
-    assert a.codes is not None
-    assert b.codes is not None
-    both = (a.codes >= 0) & (b.codes >= 0)
+    both = (a.values >= 0) & (b.values >= 0)
     n = int(both.sum())
     if n < FEWEST_ROWS:
         return 0.0
     cells = np.bincount(
-        a.codes[both] * b.n_labels + b.codes[both], minlength=a.n_labels * b.n_labels
+        a.values[both] * b.n_labels + b.values[both], minlength=a.n_labels * b.n_labels
     )
     table = cells.reshape(a.n_labels, b.n_labels).astype(np.float64)
     table = table[table.any(axis=1)][:, table.any(axis=0)]
@@ -192,7 +177,7 @@ def _target(outcome: Outcome, rows: Indices) -> _Series | None:
     if isinstance(outcome, ClassOutcome):
         if not 2 <= len(outcome.classes) <= MOST_LABELS:
             return None
-        return _Series("", None, outcome.index[rows], len(outcome.classes))
+        return _Series("", outcome.index[rows], len(outcome.classes))
     if isinstance(outcome, NumberOutcome | QuantileOutcome):
         return _numbers("", outcome.y[rows])
     return None
@@ -204,7 +189,7 @@ def _alone(values: NDArray[Any], series: _Series, outcome: Outcome, rows: Indice
     The column is divided into cells. The most frequent class, or the mean, of a cell in one half of
     the rows is the prediction for the other half, so that many categories are no advantage.
     """
-    cells = series.codes + 1 if series.codes is not None else _cells(values)
+    cells = series.values + 1 if series.n_labels else _cells(values)
     halves = np.arange(len(cells)) % 2 == 0
     if isinstance(outcome, ClassOutcome):
         return _errors_saved(cells, outcome.index[rows], len(outcome.classes), halves)

@@ -19,7 +19,7 @@ ROOM = "(0 * width + containerSize()[0])"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 DOTS = "dots"  # name of the dataset of a scatter plot
 
-Points = list[dict[str, Any]]
+alt = imported("altair", "report()")  # this file is imported when a page is written
 
 
 def chart(
@@ -37,8 +37,6 @@ def chart(
     Without a caption, the description is only for screen readers. Thousands of dots are passed
     separately, because Altair copies the data of a chart repeatedly.
     """
-    alt = altair()
-    width: Any = "container"
     config: dict[str, Any] = {
         "background": "transparent",
         "font": FONT,
@@ -76,7 +74,7 @@ def chart(
         "range": {"category": SERIES},
     }
     spec = plot.properties(
-        width=width,
+        width="container",
         description=description,
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     ).to_dict(validate=False)
@@ -93,33 +91,30 @@ def chart(
     }
 
 
-def altair() -> Any:
-    """Return the module `altair`, which is only needed for reports."""
-    return imported("altair", "report()")
-
-
 def data(points: list[dict[str, Any]]) -> Any:
     """Return points as data of a chart."""
-    return altair().Data(values=points)
+    return alt.Data(values=points)
+
+
+def tips(form: str, **titles: str) -> list[Any]:
+    """Return tooltips of numbers, by field: their titles, in one format."""
+    return [alt.Tooltip(f"{name}:Q", title=of, format=form) for name, of in titles.items()]
+
+
+def dashed_line(ends: list[dict[str, Any]]) -> Any:
+    """Return a dashed line between two points."""
+    line = alt.Chart(data(ends)).mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+    return line.encode(x="x:Q", y="y:Q")
 
 
 def histogram_chart(bars: list[dict[str, Any]], title: str, of: str = "rows") -> Any:
     """Return a histogram of precomputed bars."""
-    alt = altair()
-    return (
-        alt.Chart(data(bars))
-        .mark_bar(color=ACCENT, binSpacing=1)
-        .encode(
-            x=alt.X("low:Q", bin="binned", title=title, axis=alt.Axis(grid=False)),
-            x2="high:Q",
-            y=alt.Y("rows:Q", title=of, axis=alt.Axis(tickMinStep=1)),
-            tooltip=[
-                alt.Tooltip("low:Q", title="from", format=".4~g"),
-                alt.Tooltip("high:Q", title="to", format=".4~g"),
-                alt.Tooltip("rows:Q", title=of),
-            ],
-        )
-        .properties(height=HEIGHT)
+    plot = alt.Chart(data(bars)).mark_bar(color=ACCENT, binSpacing=1).properties(height=HEIGHT)
+    return plot.encode(
+        x=alt.X("low:Q", bin="binned", title=title, axis=alt.Axis(grid=False)),
+        x2="high:Q",
+        y=alt.Y("rows:Q", title=of, axis=alt.Axis(tickMinStep=1)),
+        tooltip=[*tips(".4~g", low="from", high="to"), alt.Tooltip("rows:Q", title=of)],
     )
 
 
@@ -127,7 +122,6 @@ def bars_chart(
     bars: list[dict[str, Any]], label: str, value: str, title: str, *, percent: bool = False
 ) -> Any:
     """Return bars with their numbers at the end and, if they have any, their error bars."""
-    alt = altair()
     ends = [max(bar[value], bar.get("high", bar[value])) for bar in bars]
     low = min([0.0, *(bar.get("low", bar[value]) for bar in bars)])
     longest = max([*ends, 1e-12])
@@ -159,7 +153,6 @@ def bars_chart(
 
 def color_of(points: list[dict[str, Any]], field: str, *, always: bool = False) -> Any:
     """Return the colour of each series, with as many legend columns as there is space for."""
-    alt = altair()
     names = {str(point[field]) for point in points if field in point}
     if len(names) < 2 and not always:
         return alt.value(ACCENT)
@@ -171,6 +164,5 @@ def color_of(points: list[dict[str, Any]], field: str, *, always: bool = False) 
 
 def names_axis(field: str, *, grid: bool = False) -> Any:
     """Return a y axis of names."""
-    alt = altair()
     axis = alt.Axis(grid=grid, ticks=False, domain=False, labelPadding=6)
     return alt.Y(f"{field}:N", sort=None, title=None, axis=axis)

@@ -1,24 +1,28 @@
-"""A summary → all charts of the page."""
+"""A summary → all charts of the page; those of the performance are in performance_charts.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hedgerow._reporting.chart_frame import (
+    DOTS,
     HEIGHT,
     SOFT,
-    altair,
+    alt,
     bars_chart,
     chart,
     color_of,
     data,
     histogram_chart,
+    names_axis,
+    tips,
 )
-from hedgerow._reporting.feature_charts import effect_charts, importance_charts, shap_charts
 from hedgerow._reporting.performance_charts import outcome_charts, threshold_charts
 from hedgerow._result import imported
 
 MOST_CLASSES = 20  # in the chart of their shares
+# Heights of a partial dependence panel, and of the distribution at its bottom.
+PANEL, STRIP = 240, 40
 
 
 def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
@@ -31,9 +35,9 @@ def charts_of(summary: dict[str, Any]) -> list[dict[str, Any]]:
         for k, outcome in enumerate(summary["outcomes"][: summary["n_drawn"]]):
             charts += outcome_charts(outcome, k, summary["target"])
         charts += threshold_charts(summary["threshold"])
-        charts += importance_charts(summary)
-        charts += shap_charts(summary["shap"])
-        charts += effect_charts(summary["effects"])
+        charts += _importance_charts(summary)
+        charts += _shap_charts(summary["shap"])
+        charts += _effect_charts(summary["effects"])
     return charts
 
 
@@ -63,35 +67,176 @@ def _of_class_shares(classes: list[dict[str, Any]], name: str) -> tuple[Any, str
 
 
 def _of_training(training: dict[str, Any]) -> list[dict[str, Any]]:
-    charts = []
-    for curve in training["curves"]:
-        if not curve["points"]:
-            continue
-        description = f"{curve['metric'].capitalize()} on each data set after each boosting round."
-        plot = _learning(curve, training["best_round"])
-        charts.append(chart("training", "", description, plot, wide=True))
-    return charts
+    return [
+        chart(
+            "training",
+            "",
+            f"{curve['metric'].capitalize()} on each data set after each boosting round.",
+            _learning(curve, training["best_round"]),
+            wide=True,
+        )
+        for curve in training["curves"]
+        if curve["points"]
+    ]
 
 
 def _learning(curve: dict[str, Any], best_round: int | None) -> Any:
-    alt = altair()
-    lines = (
-        alt.Chart(data(curve["points"]))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X("round:Q", title="round", axis=alt.Axis(grid=False)),
-            y=alt.Y("value:Q", title=curve["metric"], scale=alt.Scale(zero=False)),
-            color=color_of(curve["points"], "set", always=True),
-            tooltip=["set:N", "round:Q", alt.Tooltip("value:Q", format=".5~g")],
-        )
+    lines = alt.Chart(data(curve["points"])).mark_line(strokeWidth=2)
+    lines = lines.encode(
+        x=alt.X("round:Q", title="round", axis=alt.Axis(grid=False)),
+        y=alt.Y("value:Q", title=curve["metric"], scale=alt.Scale(zero=False)),
+        color=color_of(curve["points"], "set", always=True),
+        tooltip=["set:N", "round:Q", alt.Tooltip("value:Q", format=".5~g")],
     )
     if best_round is None:
         return lines.properties(height=HEIGHT)
-    best = [{"round": best_round, "label": f"best round: {best_round}"}]
-    rule = alt.Chart(data(best)).mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x="round:Q")
-    text = (
-        alt.Chart(data(best))
-        .mark_text(color=SOFT, align="right", dx=-6, fontSize=12, baseline="top")
-        .encode(x="round:Q", y=alt.value(2), text="label:N")
-    )
+    best = alt.Chart(data([{"round": best_round, "label": f"best round: {best_round}"}]))
+    rule = best.mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x="round:Q")
+    text = best.mark_text(color=SOFT, align="right", dx=-6, fontSize=12, baseline="top")
+    text = text.encode(x="round:Q", y=alt.value(2), text="label:N")
     return (lines + rule + text).properties(height=HEIGHT)
+
+
+def _importance_charts(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the importances: by permutation, and by gain."""
+    charts = []
+    for part, percent in (("shuffled", False), ("importances", True)):
+        importances = summary[part]
+        if "absent" not in importances:
+            plot = bars_chart(
+                importances["bars"], "name", "value", importances["what"], percent=percent
+            )
+            description = f"The most important features by {importances['what']}."
+            charts.append(chart(part, "", description, plot, caption=False, wide=True))
+    return charts
+
+
+def _shap_charts(shap: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the SHAP values of rows: a beeswarm, or mean absolute values by output."""
+    if "absent" in shap:
+        return []
+    what = shap["what"]
+    if "totals" in shap:
+        description = (
+            f"Mean absolute SHAP value of each feature, sum over {shap['n_outputs']} outputs."
+        )
+        plot = bars_chart(shap["totals"], "name", "value", f"mean |SHAP value| ({what})")
+        return [chart("shap", "", description, plot, caption=False, wide=True)]
+    if "bars" in shap:
+        description = f"Mean absolute SHAP value of each feature, by output; in {what}."
+        return [chart("shap", "", description, _stacked(shap), caption=False, wide=True)]
+    description = f"SHAP values of {shap['n_rows']} rows, by feature; in {what}."
+    plot = _beeswarm(shap)
+    return [chart("shap", "", description, plot, caption=False, wide=True, dots=shap["dots"])]
+
+
+def _stacked(shap: dict[str, Any]) -> Any:
+    bars = alt.Chart(data(shap["bars"])).mark_bar(height={"band": 0.75})
+    return bars.properties(height=24 * len(shap["features"])).encode(
+        x=alt.X("value:Q", title=f"mean |SHAP value| ({shap['what']})", stack="zero"),
+        y=names_axis("name"),
+        color=color_of(shap["bars"], "output"),
+        order=alt.Order("order:Q"),
+        tooltip=["name:N", "output:N", alt.Tooltip("value:Q", format=".4~g")],
+    )
+
+
+def _beeswarm(shap: dict[str, Any]) -> Any:
+    colors = [f"color-mix(in srgb, var(--c4) {20 * i}%, var(--c0))" for i in range(6)]
+    scale = alt.Scale(domain=[-1, *range(6)], range=["var(--soft)", *colors])
+    zero = alt.Chart(data([{"x": 0}])).mark_rule(color=SOFT, strokeDash=[4, 4]).encode(x="x:Q")
+    dots = alt.Chart(alt.NamedData(name=DOTS)).mark_circle(size=14, opacity=0.8)
+    dots = dots.encode(
+        x=alt.X("x:Q", title=f"SHAP value ({shap['what']})", axis=alt.Axis(grid=False)),
+        y=names_axis("name", grid=True),
+        yOffset=alt.YOffset("y:Q", scale=alt.Scale(domain=[-1.15, 1.15])),
+        color=alt.Color("color:O", scale=scale, legend=None),
+        tooltip=["name:N", *tips("+.4~g", x="SHAP value")],
+    )
+    return (zero + dots).properties(height=34 * len(shap["features"]))
+
+
+def _effect_charts(effects: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a panel of partial dependence for each feature, all on one scale."""
+    curves = effects.get("curves", [])
+    if not curves:
+        return []
+    scale = shared_domain([point["y"] for curve in curves for point in curve["points"]])
+    return [
+        chart(
+            "effects",
+            effect["name"],
+            f"Partial dependence of {effects['what']} on {effect['name']}, and its distribution.",
+            _effect(effect, effects["what"], scale),
+            caption=False,
+        )
+        for effect in curves
+    ]
+
+
+def shared_domain(values: list[float]) -> dict[str, Any]:
+    """Return the common domain of all panels, with a margin; a constant gets ±10%."""
+    low, high = min(values), max(values)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        room = 0.1 * abs(low) or 1.0
+    else:
+        room = 0.05 * (high - low)
+    return {"domain": [low - room, high + room]}
+
+
+def _effect(effect: dict[str, Any], what: str, shared: dict[str, Any]) -> Any:
+    """Return the curve above, on the scale of all panels, and the distribution below it."""
+    above = alt.Scale(**shared, zero=False, nice=False, range=[PANEL - STRIP - 12, 0])
+    upright = alt.Axis(titleAlign="right", titleAnchor="end", grid=True)
+    y = alt.Y("y:Q", title=what, scale=above, axis=upright)
+    base = alt.Chart(data(effect["points"]))
+    color = color_of(effect["points"], "output")
+    kind = "N" if effect["is_category"] else "Q"
+    tip = [alt.Tooltip(f"x:{kind}", title=effect["name"]), *tips(".4~g", y=what)]
+    if effect["is_category"]:
+        axis = alt.Axis(labelAngle=-40, labelLimit=150, grid=False, labelOverlap=False)
+        x = alt.X("x:N", sort=None, title=None, axis=axis)
+        plot = base.mark_circle(size=70, opacity=1)
+        below = _counts(effect["bars"], x)
+    else:
+        grid = [point["x"] for point in effect["points"]]
+        axis = alt.Axis(tickMinStep=1) if all(at == round(at) for at in grid) else alt.Axis()
+        ends = [min(grid), max(grid)]
+        scale = alt.Scale(zero=False, nice=False, domain=ends) if ends[0] < ends[1] else alt.Scale()
+        x = alt.X("x:Q", title=None, scale=scale, axis=axis)
+        plot = base.mark_line(strokeWidth=2)
+        below = _strip(effect["bars"], scale, ends)
+    lines = plot.encode(x=x, y=y, color=color, tooltip=tip)
+    return (below + lines).resolve_scale(y="independent").properties(height=PANEL)
+
+
+def _strip(bars: list[dict[str, Any]], scale: Any, ends: list[float]) -> Any:
+    """Return a small histogram at the bottom of a panel."""
+    inside = [
+        bar | {"low": max(bar["low"], ends[0]), "high": min(bar["high"], ends[1])}
+        for bar in bars
+        if bar["high"] > ends[0] and bar["low"] < ends[1]
+    ]
+    return (
+        alt.Chart(data(inside))
+        .mark_bar(color=SOFT, opacity=0.55, binSpacing=0.5)
+        .encode(
+            x=alt.X("low:Q", bin="binned", title=None, scale=scale),
+            x2="high:Q",
+            y=_rows_axis(bars),
+            tooltip=[*tips(".4~g", low="from", high="to"), *tips(",", rows="rows")],
+        )
+    )
+
+
+def _counts(bars: list[dict[str, Any]], x: Any) -> Any:
+    """Return the rows of each category at the bottom of a panel."""
+    tip = [alt.Tooltip("x:N", title="category"), *tips(",", rows="rows")]
+    plot = alt.Chart(data(bars)).mark_bar(color=SOFT, opacity=0.55)
+    return plot.encode(x=x, y=_rows_axis(bars), tooltip=tip)
+
+
+def _rows_axis(bars: list[dict[str, Any]]) -> Any:
+    most = max((bar["rows"] for bar in bars), default=1) or 1
+    scale = alt.Scale(domain=[0, most], nice=False, range=[PANEL, PANEL - STRIP])
+    return alt.Y("rows:Q", scale=scale, axis=None)

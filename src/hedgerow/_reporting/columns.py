@@ -15,25 +15,13 @@ from hedgerow._data.sources import open_table
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of the table.
-
-    Attributes
-    ----------
-    name : str
-    values : array (n_rows,)
-        Floats, with NaN where missing; or labels as text, with None where missing.
-    kind : str
-        "numeric", "integer", "boolean" or "categorical".
-    is_category : bool
-    is_float32 : bool
-        Whether numbers are rounded to float32 before the model sees them.
-    """
+    """A column of the table: floats with NaN for missing, or labels as text with None."""
 
     name: str
     values: NDArray[Any]
-    kind: str
+    kind: str  # "numeric", "integer", "boolean" or "categorical"
     is_category: bool
-    is_float32: bool = False
+    is_float32: bool = False  # whether numbers are rounded before the model sees them
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -61,23 +49,16 @@ def _column(name: str, column: NumericColumn | LabelColumn) -> Column:
     if isinstance(column, LabelColumn):
         labels = np.array([*map(str, column.labels), None], dtype=object)
         return Column(name, labels[column.codes], "categorical", True)
-    dtype, values = column.values.dtype, column.values.astype(np.float64)
-    if column.missing is not None:
-        values[column.missing] = np.nan
+    dtype = column.values.dtype
     kind = {"b": "boolean", "f": "numeric"}.get(dtype.kind, "integer")
-    return Column(name, values, kind, False, is_float32=dtype == np.float32)
+    return Column(name, column.floats(), kind, False, is_float32=dtype == np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class RowIds:
-    """The names of the rows of a table.
+    """The names of the rows of a table: the index of a data frame and the name of that index.
 
-    Attributes
-    ----------
-    labels : list of str, or None
-        The index of the data frame; None if it only numbers the rows.
-    name : str
-        The index's name, or "row".
+    Labels are None if the index only numbers the rows.
     """
 
     labels: list[str] | None = None

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow._curves import (
     ThresholdCounts,
     calibration_bins,
     histogram,
     kaplan_meier,
+    some_rows,
     thinned,
     wilson_interval,
 )
@@ -73,38 +75,31 @@ def _of_classes(outcome: ClassOutcome) -> dict[str, Any]:
 def _points(label: str, x: Floats, y: Floats) -> Points:
     """Return a line of at most `MOST_POINTS` points."""
     selected = thinned(len(x), MOST_POINTS)
-    pairs = zip(x[selected].tolist(), y[selected].tolist(), strict=True)
-    return [{"class": label, "x": x, "y": y, "i": i} for i, (x, y) in enumerate(pairs)]
+    return _line(label, x[selected], y[selected])
+
+
+def _line(label: str, x: Floats, y: Floats) -> Points:
+    return [{"class": label} | point for point in _records(x=x, y=y, i=np.arange(len(x)))]
+
+
+def _records(**columns: NDArray[Any]) -> Points:
+    """Return arrays of one length as a list of dicts."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _calibration(label: str, positive: Any, p: Floats) -> Points:
     bins = calibration_bins(positive, p)
-    return [
-        {"class": label, "x": x, "y": y, "low": low, "high": high, "rows": rows}
-        for x, y, low, high, rows in zip(
-            *(bins.probability.tolist(), bins.frequency.tolist()),
-            *(bins.low.tolist(), bins.high.tolist(), bins.n_rows.tolist()),
-            strict=True,
-        )
-    ]
+    ends = {"low": bins.low, "high": bins.high}
+    points = _records(x=bins.probability, y=bins.frequency, **ends, rows=bins.n_rows)
+    return [{"class": label} | point for point in points]
 
 
 def _of_numbers(outcome: NumberOutcome, seed: int, n_dots: int) -> dict[str, Any]:
-    rows = np.arange(outcome.n_rows)
-    if len(rows) > n_dots:
-        rows = np.sort(np.random.RandomState(seed).permutation(outcome.n_rows)[:n_dots])
-    residual = outcome.y - outcome.predicted
-    dots = [
-        {"predicted": p, "true": t, "residual": r}
-        for p, t, r in zip(
-            outcome.predicted[rows].tolist(),
-            outcome.y[rows].tolist(),
-            residual[rows].tolist(),
-            strict=True,
-        )
-    ]
+    rows = some_rows(outcome.n_rows, n_dots, seed)
+    y, predicted, residual = outcome.y, outcome.predicted, outcome.y - outcome.predicted
     return {
-        "dots": dots,
+        "dots": _records(predicted=predicted[rows], true=y[rows], residual=residual[rows]),
         "n_rows": outcome.n_rows,
         "residuals": histogram_bars(residual),
         **_interval_coverage(outcome),
@@ -140,7 +135,7 @@ def _of_survival(outcome: SurvivalOutcome) -> dict[str, Any]:
     is_event = lower == upper
     if not (is_event | np.isinf(upper)).all() or outcome.n_rows < 3:
         return {}
-    order = np.argsort(outcome.longer, kind="stable")
+    order = np.argsort(outcome.predicted, kind="stable")
     names = ("shortest third", "middle third", "longest third")
     points: Points = []
     for name, rows in zip(names, np.array_split(order, 3), strict=True):
@@ -151,18 +146,10 @@ def _of_survival(outcome: SurvivalOutcome) -> dict[str, Any]:
 def _survival(name: str, times: Floats, is_event: Any) -> Points:
     at, survival = kaplan_meier(times, is_event)
     selected = thinned(len(at), MOST_POINTS)
-    x, y = np.append(0.0, at[selected]), np.append(1.0, survival[selected])
-    return [
-        {"class": name, "x": x, "y": y, "i": i}
-        for i, (x, y) in enumerate(zip(x.tolist(), y.tolist(), strict=True))
-    ]
+    return _line(name, np.append(0.0, at[selected]), np.append(1.0, survival[selected]))
 
 
 def histogram_bars(values: Floats, most_bars: int = BARS) -> Points:
     """Return the bars of a histogram."""
     edges, counts = histogram(values, most_bars)
-    ends = edges.tolist()
-    return [
-        {"low": a, "high": b, "rows": n}
-        for a, b, n in zip(ends[:-1], ends[1:], counts.tolist(), strict=True)
-    ]
+    return _records(low=edges[:-1], high=edges[1:], rows=counts)

@@ -28,6 +28,7 @@ from hedgerow._tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.structure import Ensemble
 from hedgerow.explain._shap import node_shares
+from hedgerow.plot._tree_contents import encoded_names
 
 MOST_LETTERS = 3_000_000  # of base64 for trees in a page below 5 MB
 MOST_OPTIONS = 300  # of a categorical column, to choose from
@@ -42,42 +43,18 @@ class OmittedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class PageTrees:
-    """The trees of the page.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-        The first trees of the model, or all.
-    n_trees : int
-        Number of trees of the model.
-    feature_names : list of str
-        Names of the features.
-    sources : array of int
-        The column of the table that each feature comes from.
-    schema : TableSchema
-        The columns of the table.
-    category_bins : list
-        For each categorical feature, the bin of each category.
-    encoded : tuple of EncodedColumn
-        Categorical columns that are encoded by target statistics.
-    unit : str
-        Unit of the leaf values.
-    output_names : tuple of str
-        A name for each score that the trees add up to.
-    is_mean : bool
-        Whether the score is the mean over the trees, not their sum.
-    """
+    """The trees of the page: the first ones of the model, or all."""
 
     ensemble: Ensemble
-    n_trees: int
+    n_trees: int  # of the model
     feature_names: list[str]
-    sources: NDArray[np.int64]
+    sources: NDArray[np.int64]  # the column of the table that each feature comes from
     schema: TableSchema
-    category_bins: list[Any]
-    encoded: tuple[EncodedColumn, ...] = ()
-    unit: str = "votes"
-    output_names: tuple[str, ...] = ()
-    is_mean: bool = False
+    category_bins: list[Any]  # for each categorical feature, the bin of each category
+    encoded: tuple[EncodedColumn, ...] = ()  # categorical columns with target statistics
+    unit: str = "votes"  # of the leaf values
+    output_names: tuple[str, ...] = ()  # of the scores that the trees add up to
+    is_mean: bool = False  # whether the score is the mean over the trees, not their sum
 
     @property
     def is_complete(self) -> bool:
@@ -100,13 +77,7 @@ def page_trees(model: Any) -> PageTrees:
 
 
 def _boosted(model: Any, fitted: BoostedModel) -> PageTrees:
-    names = list(column_names(fitted.schema))
-    statistics = fitted.statistics
-    names = [names[j] for j in statistics.sources]
-    for j in range(len(names)):
-        if statistics.sources[j] in statistics.features:
-            names[j] = f"mean target of {names[j]}"
-    trees = _fitting(fitted.ensemble)
+    trees, names, statistics = _fitting(fitted.ensemble), encoded_names(fitted), fitted.statistics
     return PageTrees(
         *(trees, fitted.ensemble.n_trees, names, np.asarray(statistics.sources, np.int64)),
         *(fitted.schema, fitted.category_bins, statistics.columns),

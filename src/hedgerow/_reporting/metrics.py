@@ -33,26 +33,13 @@ COVERAGE = 0.95  # of the confidence intervals
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric of an outcome.
-
-    Attributes
-    ----------
-    name : str
-    meaning : str
-        One line for readers who do not know the metric.
-    higher_is_better : bool or None
-        None for a coverage, which should equal its nominal value.
-    of : function of row weights
-        Returns the metric, NaN if it is undefined.
-    unit_is_query : bool
-        Whether weights are of queries, not of rows.
-    """
+    """A metric of an outcome."""
 
     name: str
-    meaning: str
-    higher_is_better: bool | None
-    of: Callable[[Floats], float]
-    unit_is_query: bool = False
+    meaning: str  # one line for readers who do not know the metric
+    higher_is_better: bool | None  # None for a coverage, which should equal its nominal value
+    of: Callable[[Floats], float]  # row weights → the metric, NaN if it is undefined
+    unit_is_query: bool = False  # whether weights are of queries, not of rows
 
 
 def measured(
@@ -248,7 +235,7 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
     return [
         Measure(
             *("R²", "share of the variance explained; 0 is predicting the mean", True),
-            _explained(outcome),
+            partial(_explained, outcome),
         ),
         Measure(
             *("RMSE", "root mean squared error, in units of the target", False),
@@ -282,16 +269,13 @@ def _of_intervals(outcome: NumberOutcome | QuantileOutcome) -> list[Measure]:
     ]
 
 
-def _explained(outcome: NumberOutcome) -> Callable[[Floats], float]:
-    def r2(weights: Floats) -> float:
-        if not weights.any():
-            return float("nan")
-        centred = outcome.y - np.average(outcome.y, weights=weights)
-        spread = (weights * centred**2).sum()
-        residual = (weights * (outcome.y - outcome.predicted) ** 2).sum()
-        return float(1.0 - residual / spread) if spread > 0.0 else float("nan")
-
-    return r2
+def _explained(outcome: NumberOutcome, weights: Floats) -> float:
+    if not weights.any():
+        return float("nan")
+    centred = outcome.y - np.average(outcome.y, weights=weights)
+    spread = (weights * centred**2).sum()
+    residual = (weights * (outcome.y - outcome.predicted) ** 2).sum()
+    return float(1.0 - residual / spread) if spread > 0.0 else float("nan")
 
 
 def _of_quantiles(outcome: QuantileOutcome) -> list[Measure]:
@@ -328,7 +312,7 @@ def _n_queries(outcome: Outcome) -> int:
 def ndcg_by_query(outcome: RankingOutcome, k: int = ALL) -> Floats:
     """Return the NDCG of each query; NaN if none of its rows is relevant."""
     gain = outcome.loss.gain_of(outcome.target[:, 0])
-    ranked = RankedRows(Queries.of(outcome.target[:, 1]), gain, outcome.scores)
+    ranked = RankedRows(Queries.of(outcome.target[:, 1]), gain, outcome.predicted)
     return ndcg(ranked, k)
 
 
@@ -337,7 +321,7 @@ def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
     return [
         Measure(
             *(name, f"{gain} of {part}, mean over queries; 1 is a perfect order", True),
-            _mean_of_defined(ndcg_by_query(outcome, k)),
+            _mean_of(ndcg_by_query(outcome, k)),
             unit_is_query=True,
         )
         for name, k, part in (
@@ -348,15 +332,6 @@ def _of_rankings(outcome: RankingOutcome) -> list[Measure]:
     ]
 
 
-def _mean_of_defined(values: Floats) -> Callable[[Floats], float]:
-    defined = ~np.isnan(values)
-
-    def mean(weights: Floats) -> float:
-        return _part((weights[defined] * values[defined]).sum(), weights[defined].sum())
-
-    return mean
-
-
 def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
     return [
         Measure(
@@ -364,13 +339,16 @@ def _of_survival(outcome: SurvivalOutcome) -> list[Measure]:
                 "concordance",
                 "share of comparable pairs of rows whose order is right (C-index); 0.5 is guessing",
             ),
-            *(True, lambda weights: concordance(outcome.bounds, outcome.longer, weights)),
+            *(True, lambda weights: concordance(outcome.bounds, outcome.predicted, weights)),
         )
     ]
 
 
 def _mean_of(values: Floats) -> Callable[[Floats], float]:
+    """Return the mean of the values that are defined, as a function of their weights."""
+    defined = ~np.isnan(values)
+
     def mean(weights: Floats) -> float:
-        return _part((weights * values).sum(), weights.sum())
+        return _part((weights[defined] * values[defined]).sum(), weights[defined].sum())
 
     return mean

@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow import explain
 from hedgerow._reporting.columns import Column, RowIds
+from hedgerow._reporting.features import why_not_explained
 from hedgerow._reporting.forest_payload import score_label
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
@@ -19,7 +20,6 @@ from hedgerow._reporting.outcomes import (
     RankingOutcome,
     SurvivalOutcome,
 )
-from hedgerow._reporting.shap_summary import why_not_explained
 from hedgerow._reporting.wording import brief, decimals_of
 from hedgerow._types import Floats
 from hedgerow._validation.fold_data import take_rows
@@ -31,34 +31,16 @@ MOST_VALUES = 200  # of a row, that are listed
 
 @dataclass(frozen=True)
 class MistakeKind:
-    """A kind of mistake.
-
-    Attributes
-    ----------
-    title : str
-    meaning : str
-        One sentence about its rows and their order.
-    rows : list of int
-        The worst first.
-    n_rows : int
-        Number of all such rows.
-    """
+    """A kind of mistake: its rows, the worst first, and a sentence about them and their order."""
 
     title: str
     meaning: str
     rows: list[int]
-    n_rows: int
+    n_rows: int  # number of all such rows
 
 
 def mistake_kinds(outcome: Outcome, n_rows: int) -> list[MistakeKind]:
-    """Return the kinds of mistakes, with some rows of each.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    n_rows : int
-        Rows of each kind; twice as many if there is only one kind.
-    """
+    """Return the kinds of mistakes, with n_rows of each, or twice as many of an only one."""
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return []
     if isinstance(outcome, ClassOutcome):
@@ -72,55 +54,41 @@ def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
     wrong = outcome.index != outcome.predicted
     if len(outcome.classes) != 2:
         meaning = "Misclassified rows, the least probability for the true class first."
-        return _non_empty(
-            _kind("Most confident mistakes", meaning, outcome.surprise, wrong, 2 * n_rows)
-        )
+        return _kinds(2 * n_rows, ("Most confident mistakes", meaning, outcome.surprise, wrong))
     (k,) = outcome.scored_classes
     positive, negative = brief(outcome.classes[k]), brief(outcome.classes[1 - k])
-    sure = outcome.surprise if outcome.probabilities is not None else _distance(outcome)
-    return _non_empty(
-        _kind(
-            "False positives",
-            f"Predicted {positive}, actually {negative}; the most confident first.",
-            *(sure, wrong & (outcome.predicted == k), n_rows),
-        ),
-        _kind(
-            "False negatives",
-            f"Predicted {negative}, actually {positive}; the most confident first.",
-            *(sure, wrong & (outcome.predicted != k), n_rows),
-        ),
+    sure = outcome.surprise
+    if outcome.probabilities is None and outcome.decision is not None:
+        sure = np.abs(outcome.decision)  # the distance of a score from the threshold
+    over = f"Predicted {positive}, actually {negative}; the most confident first."
+    under = f"Predicted {negative}, actually {positive}; the most confident first."
+    return _kinds(
+        n_rows,
+        ("False positives", over, sure, wrong & (outcome.predicted == k)),
+        ("False negatives", under, sure, wrong & (outcome.predicted != k)),
     )
-
-
-def _distance(outcome: ClassOutcome) -> Floats:
-    """Return the distance of a score from the threshold, if there are no probabilities."""
-    return outcome.surprise if outcome.decision is None else np.abs(outcome.decision)
 
 
 def _of_numbers(outcome: NumberOutcome, n_rows: int) -> list[MistakeKind]:
     error = outcome.predicted - outcome.y
-    over, under = "Predicted too high", "Predicted too low"
-    order = "; the largest error first."
-    return _non_empty(
-        _kind("Over-predictions", over + order, error, error > 0.0, n_rows),
-        _kind("Under-predictions", under + order, -error, error < 0.0, n_rows),
+    over = "Predicted too high; the largest error first."
+    under = "Predicted too low; the largest error first."
+    return _kinds(
+        n_rows,
+        ("Over-predictions", over, error, error > 0.0),
+        ("Under-predictions", under, -error, error < 0.0),
     )
 
 
 def _of_quantiles(outcome: QuantileOutcome, n_rows: int) -> list[MistakeKind]:
     low, high = ends_of(outcome).T
     what = "the calibrated interval" if outcome.intervals is not None else "the outer quantiles"
-    return _non_empty(
-        _kind(
-            "Over-predictions",
-            f"The true value lies below {what}; the largest distance first.",
-            *(low - outcome.y, outcome.y < low, n_rows),
-        ),
-        _kind(
-            "Under-predictions",
-            f"The true value lies above {what}; the largest distance first.",
-            *(outcome.y - high, outcome.y > high, n_rows),
-        ),
+    over = f"The true value lies below {what}; the largest distance first."
+    under = f"The true value lies above {what}; the largest distance first."
+    return _kinds(
+        n_rows,
+        ("Over-predictions", over, low - outcome.y, outcome.y < low),
+        ("Under-predictions", under, outcome.y - high, outcome.y > high),
     )
 
 
@@ -131,14 +99,14 @@ def ends_of(outcome: QuantileOutcome) -> Floats:
     return outcome.predicted[:, [0, -1]]
 
 
-def _kind(title: str, meaning: str, size: Floats, which: Any, n_rows: int) -> MistakeKind:
-    rows = np.flatnonzero(which)
-    order = rows[np.argsort(-size[rows], kind="stable")]
-    return MistakeKind(title, meaning, order[:n_rows].tolist(), len(rows))
-
-
-def _non_empty(*kinds: MistakeKind) -> list[MistakeKind]:
-    return [kind for kind in kinds if kind.n_rows]
+def _kinds(n_rows: int, *kinds: tuple[str, str, Floats, Any]) -> list[MistakeKind]:
+    """Return kinds with their worst rows, from titles, meanings, sizes of mistakes and masks."""
+    found = []
+    for title, meaning, size, which in kinds:
+        rows = np.flatnonzero(which)
+        order = rows[np.argsort(-size[rows], kind="stable")]
+        found.append(MistakeKind(title, meaning, order[:n_rows].tolist(), len(rows)))
+    return [kind for kind in found if kind.n_rows]
 
 
 def mistakes_summary(
@@ -152,15 +120,7 @@ def mistakes_summary(
 ) -> dict[str, Any]:
     """Return the worst rows of each kind: truth, prediction, features and a waterfall.
 
-    Parameters
-    ----------
-    model, X : fitted estimator and table
-    outcome : Outcome
-    kinds : sequence of MistakeKind
-    columns : sequence of Column
-        The most important first.
-    ids : RowIds
-    target_name : str
+    Columns are sorted by importance, the most important first.
     """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {

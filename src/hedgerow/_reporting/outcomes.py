@@ -34,33 +34,32 @@ USUAL_COVERAGE = 0.9  # the default of `predict_interval`
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)  # that intervals are compared at
 
 
-@dataclass(frozen=True, eq=False)
-class ClassOutcome:
-    """A class target.
+class _Predicted:
+    """What all outcomes have: a prediction for each row."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the target; empty if it is the only one.
-    classes : tuple of str
-    index : array (n_rows,)
-        The actual class of each row.
-    predicted : array (n_rows,)
-        The predicted class of each row.
-    probabilities : array (n_rows, n_classes), or None
-    decision : array (n_rows,), or None
-        If there are no probabilities, a score that is higher the more likely the second class is.
-    positive_class : int, or None
-        The class that the caller chose as the positive one; by default the second of two.
+    predicted: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.predicted)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassOutcome(_Predicted):
+    """A class target, with the actual and the predicted class of each row.
+
+    If there are no probabilities, there may be a decision: a score that is higher the more likely
+    the second class is.
     """
 
-    name: str
+    name: str  # of the target; empty if it is the only one
     classes: tuple[str, ...]
     index: Indices
     predicted: Indices
-    probabilities: Floats | None
+    probabilities: Floats | None  # (n_rows, n_classes)
     decision: Floats | None = None
-    positive_class: int | None = None
+    positive_class: int | None = None  # that the caller chose; by default the second of two
 
     @property
     def scored_classes(self) -> list[int]:
@@ -69,11 +68,6 @@ class ClassOutcome:
         if len(self.classes) == 2:
             return first or [1]
         return [*first, *(k for k in range(len(self.classes)) if k not in first)]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.index)
 
     @property
     def surprise(self) -> Floats:
@@ -94,20 +88,11 @@ class ClassOutcome:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Calibrated prediction intervals, as `predict_interval` returns them.
+    """Calibrated prediction intervals (n_rows, 2), as `predict_interval` returns them."""
 
-    Attributes
-    ----------
-    coverage : float
-        The nominal coverage.
-    ends : array (n_rows, 2)
-    by_coverage : tuple of (float, array (n_rows, 2))
-        The intervals of other nominal coverages, from the lowest to the highest.
-    """
-
-    coverage: float
+    coverage: float  # the nominal one
     ends: Floats
-    by_coverage: tuple[tuple[float, Floats], ...]
+    by_coverage: tuple[tuple[float, Floats], ...]  # for other coverages, from low to high
 
 
 def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
@@ -116,7 +101,7 @@ def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberOutcome:
+class NumberOutcome(_Predicted):
     """A numeric target with predictions, and intervals if the model is calibrated."""
 
     name: str
@@ -125,18 +110,13 @@ class NumberOutcome:
     intervals: Intervals | None = None
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    @property
     def surprise(self) -> Floats:
         """The error of each row."""
         return np.abs(self.y - self.predicted)
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileOutcome:
+class QuantileOutcome(_Predicted):
     """A numeric target with predicted quantiles, (n_rows, n_levels).
 
     If the model is calibrated, `intervals` are its prediction intervals.
@@ -147,11 +127,6 @@ class QuantileOutcome:
     predicted: Floats
     levels: tuple[float, ...]
     intervals: Intervals | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.y)
 
     @property
     def pinball(self) -> Floats:
@@ -167,32 +142,22 @@ class QuantileOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class RankingOutcome:
+class RankingOutcome(_Predicted):
     """Relevances and queries, (n_rows, 2), and scores."""
 
     name: str
     target: Floats
-    scores: Floats
+    predicted: Floats
     loss: RankingLoss
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.scores)
 
 
 @dataclass(frozen=True, eq=False)
-class SurvivalOutcome:
-    """Bounds of times, (n_rows, 2), and a number that is larger for what should last longer."""
+class SurvivalOutcome(_Predicted):
+    """Bounds of times, (n_rows, 2); predicted numbers are larger for what should last longer."""
 
     name: str
     bounds: Floats
-    longer: Floats
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.longer)
+    predicted: Floats
 
 
 Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | SurvivalOutcome
@@ -228,14 +193,10 @@ def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
     probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     if isinstance(model.classes_, list):
         columns = _columns(y, n_rows, len(model.classes_))
+        labels = zip(_names(y, len(columns)), model.classes_, columns, predicted.T, strict=True)
         return [
-            _one_of_classes(
-                name,
-                *(classes, columns[k], predicted[:, k], _of_label(probabilities, k), None, n_rows),
-            )
-            for k, (name, classes) in enumerate(
-                zip(_names(y, len(columns)), model.classes_, strict=True)
-            )
+            _one_of_classes(classes, of, one, _of_label(probabilities, k), name=name)
+            for k, (name, classes, of, one) in enumerate(labels)
         ]
     if getattr(model, "loss", None) == "cross_entropy" and has_columns(y):
         # Rows have probabilities of all classes; the most likely one is the target.
@@ -243,7 +204,7 @@ def _classes(model: Any, X: Any, y: Any) -> list[Outcome]:
     decision = None
     if probabilities is None and len(model.classes_) == 2 and hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X), np.float64).reshape(n_rows)
-    return [_one_of_classes("", model.classes_, y, predicted, probabilities, decision, n_rows)]
+    return [_one_of_classes(model.classes_, y, predicted, probabilities, decision)]
 
 
 def _with_positive_class(outcomes: list[Outcome], model: Any, positive_class: Any) -> list[Outcome]:
@@ -256,20 +217,19 @@ def _with_positive_class(outcomes: list[Outcome], model: Any, positive_class: An
 
 
 def _one_of_classes(
-    name: str,
     classes: NDArray[Any],
     y: Any,
     predicted: NDArray[Any],
-    probabilities: Any,
-    decision: Floats | None,
-    n_rows: int,
+    probabilities: Any = None,
+    decision: Floats | None = None,
+    name: str = "",
 ) -> ClassOutcome:
     if probabilities is not None and not np.isfinite(probabilities).all():
         probabilities = None  # radius neighbours do not predict rows without neighbours
     return ClassOutcome(
         name,
         tuple(str(label) for label in classes),
-        np.asarray(read_fitted_classes(y, classes, n_rows), np.intp),
+        np.asarray(read_fitted_classes(y, classes, len(predicted)), np.intp),
         np.searchsorted(classes, predicted).astype(np.intp),
         None if probabilities is None else np.asarray(probabilities, np.float64),
         decision,
@@ -364,12 +324,5 @@ def _survival(model: Any, X: Any, y: Any) -> SurvivalOutcome:
 def _inside_or_outside(model: Any, X: Any, y: Any) -> ClassOutcome:
     """Read the outcome of a one-class SVM: 1 for inliers, −1 for outliers."""
     predicted = model.predict(X)
-    return _one_of_classes(
-        "",
-        np.array([-1, 1]),
-        y,
-        predicted,
-        None,
-        np.asarray(model.decision_function(X), np.float64).reshape(len(predicted)),
-        len(predicted),
-    )
+    decision = np.asarray(model.decision_function(X), np.float64).reshape(len(predicted))
+    return _one_of_classes(np.array([-1, 1]), y, predicted, decision=decision)

@@ -10,12 +10,13 @@ from hedgerow._reporting.chart_frame import (
     DOTS,
     HEIGHT,
     SERIES,
-    SOFT,
-    altair,
+    alt,
     chart,
     color_of,
+    dashed_line,
     data,
     histogram_chart,
+    tips,
 )
 from hedgerow._reporting.curves import MOST_CLASSES as MOST_CURVES
 from hedgerow._reporting.wording import brief
@@ -23,17 +24,41 @@ from hedgerow._reporting.wording import brief
 
 def outcome_charts(outcome: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
     """Return the charts of a target and its predictions."""
-    target = outcome["name"] or target
-    plot: list[dict[str, Any] | None] = [
-        _roc(outcome, k),
-        _precision_recall(outcome, k),
-        _calibration(outcome, k),
-        *_of_quantiles(outcome["curves"], k),
-        *_of_residuals(outcome["curves"], k, target),
-        _of_queries(outcome["curves"], k),
-        _of_survival(outcome["curves"], k, target),
+    curves, target = outcome["curves"], outcome["name"] or target
+    return [
+        *(_of_classes(outcome, k) if "classes" in outcome else []),
+        *_of_quantiles(curves, k),
+        *(_of_residuals(curves, k, target) if "dots" in curves else []),
+        *_of_order(curves, k, target),
     ]
-    return [chart for chart in plot if chart is not None]
+
+
+def _of_classes(outcome: dict[str, Any], k: int) -> list[dict[str, Any]]:
+    """Return the ROC, precision–recall and calibration curves, as far as there are any."""
+    curves, charts = outcome["curves"], []
+    if curves.get("roc"):
+        description = (
+            "True against false positive rate, over all thresholds. The dashed line is guessing."
+        )
+        plot = _curve(curves["roc"], "false positive rate", "true positive rate", diagonal=True)
+        charts.append(chart(f"roc-{k}", "", description + _of_which(outcome), plot))
+    if curves.get("precision"):
+        description = (
+            "Precision by recall, over all thresholds. Guessing would give the share of positives."
+        )
+        plot = _curve(curves["precision"], "recall", "precision")
+        charts.append(chart(f"precision-{k}", "", description + _of_which(outcome), plot))
+    if curves.get("calibration"):
+        of = f" of {brief(outcome['positive'])}" if len(outcome["classes"]) == 2 else ""
+        description = (
+            f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
+            "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
+        )
+        names = "mean predicted probability", "observed frequency"
+        some = _of_which(outcome) if not of else ""
+        plot = _with_intervals(curves["calibration"], *names)
+        charts.append(chart(f"calibration-{k}", "", description + some, plot))
+    return charts
 
 
 def _of_which(outcome: dict[str, Any]) -> str:
@@ -44,42 +69,6 @@ def _of_which(outcome: dict[str, Any]) -> str:
     if n_classes <= MOST_CURVES:
         return ""
     return f" The first {MOST_CURVES} of {n_classes} classes are drawn."
-
-
-def _roc(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
-    points = outcome["curves"].get("roc")
-    if not points:
-        return None
-    description = (
-        "True against false positive rate, over all thresholds. The dashed line is guessing."
-    )
-    plot = _curve(points, "false positive rate", "true positive rate", diagonal=True)
-    return chart(f"roc-{k}", "", description + _of_which(outcome), plot)
-
-
-def _precision_recall(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
-    points = outcome["curves"].get("precision")
-    if not points:
-        return None
-    description = (
-        "Precision by recall, over all thresholds. Guessing would give the share of positives."
-    )
-    plot = _curve(points, "recall", "precision")
-    return chart(f"precision-{k}", "", description + _of_which(outcome), plot)
-
-
-def _calibration(outcome: dict[str, Any], k: int) -> dict[str, Any] | None:
-    points = outcome["curves"].get("calibration")
-    if not points:
-        return None
-    of = f" of {brief(outcome['positive'])}" if len(outcome["classes"]) == 2 else ""
-    description = (
-        f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
-        "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
-    )
-    plot = _with_intervals(points, "mean predicted probability", "observed frequency")
-    some = _of_which(outcome) if not of else ""
-    return chart(f"calibration-{k}", "", description + some, plot)
 
 
 def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
@@ -103,71 +92,49 @@ def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
     return charts
 
 
-def _of_queries(curves: dict[str, Any], k: int) -> dict[str, Any] | None:
-    if not curves.get("ndcg"):
-        return None
-    description = "Distribution of the NDCG over the queries."
-    return chart(
-        f"other-{k}",
-        "NDCG by query",
-        description,
-        histogram_chart(curves["ndcg"], "NDCG", "queries"),
-    )
-
-
-def _of_survival(curves: dict[str, Any], k: int, target: str) -> dict[str, Any] | None:
-    if "survival" not in curves:
-        return None
-    description = (
-        "Kaplan–Meier curves of three groups of rows: those with the shortest, middle and longest "
-        "predicted survival."
-    )
-    plot = _curve(curves["survival"], target, "share surviving", step=True)
-    return chart(f"other-{k}", "Survival by prediction", description, plot)
+def _of_order(curves: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
+    """Return the chart of a ranking, or of survival times."""
+    if curves.get("ndcg"):
+        description = "Distribution of the NDCG over the queries."
+        plot = histogram_chart(curves["ndcg"], "NDCG", "queries")
+        return [chart(f"other-{k}", "NDCG by query", description, plot)]
+    if "survival" in curves:
+        description = (
+            "Kaplan–Meier curves of three groups of rows: those with the shortest, middle and "
+            "longest predicted survival."
+        )
+        plot = _curve(curves["survival"], target, "share surviving", step=True)
+        return [chart(f"other-{k}", "Survival by prediction", description, plot)]
+    return []
 
 
 def _curve(
     points: list[dict[str, Any]], x: str, y: str, *, diagonal: bool = False, step: bool = False
 ) -> Any:
-    alt = altair()
-    domain = alt.Undefined if step else [0, 1]
     # By this name the page replaces the positive class and marks the threshold.
-    plot = (
-        alt.Chart(alt.Data(values=points, name="curve"))
-        .mark_line(strokeWidth=2, interpolate="step-after" if step else "linear")
-        .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(domain=domain)),
-            y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
-            color=color_of(points, "class"),
-            order=alt.Order("i:Q"),
-            tooltip=[
-                "class:N",
-                alt.Tooltip("x:Q", title=x, format=".3f"),
-                alt.Tooltip("y:Q", title=y, format=".3f"),
-            ],
-        )
+    base = alt.Chart(alt.Data(values=points, name="curve"))
+    lines = base.mark_line(strokeWidth=2, interpolate="step-after" if step else "linear").encode(
+        x=alt.X("x:Q", title=x, scale=alt.Scale(domain=alt.Undefined if step else [0, 1])),
+        y=alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0, 1])),
+        color=color_of(points, "class"),
+        order=alt.Order("i:Q"),
+        tooltip=["class:N", *tips(".3f", x=x, y=y)],
     )
-    now = (
-        alt.Chart(alt.Data(values=[], name="now"))
-        .mark_point(color="var(--c4)", size=110, filled=True, opacity=1)
-        .encode(x="x:Q", y="y:Q")
-    )
-    layers = plot if step else plot + now
+    layers = lines if step else lines + _dot("now", "var(--c4)").encode(x="x:Q", y="y:Q")
     return ((_diagonal() + layers) if diagonal else layers).properties(height=HEIGHT)
 
 
+def _dot(name: str, color: str) -> Any:
+    """Return a large dot, whose place the page computes."""
+    base = alt.Chart(alt.Data(values=[], name=name))
+    return base.mark_point(color=color, size=110, filled=True, opacity=1)
+
+
 def _diagonal(end: float = 1.0) -> Any:
-    alt = altair()
-    ends: list[dict[str, Any]] = [{"x": 0, "y": 0}, {"x": end, "y": end}]
-    return (
-        alt.Chart(data(ends))
-        .mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x="x:Q", y="y:Q")
-    )
+    return dashed_line([{"x": 0, "y": 0}, {"x": end, "y": end}])
 
 
 def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
-    alt = altair()
     color = color_of(points, "class")
     # Probabilities of a rare class are all small.
     largest = max(max(point["x"], point["high"]) for point in points)
@@ -179,20 +146,12 @@ def _with_intervals(points: list[dict[str, Any]], x: str, y: str) -> Any:
         x=at, y=alt.Y("low:Q", title=y, scale=scale), y2="high:Q", color=color
     )
     dots = base.mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=1.5).encode(
-        x=at,
-        y=alt.Y("y:Q", title=y),
-        color=color,
-        tooltip=[
-            alt.Tooltip("x:Q", title=x, format=".3f"),
-            alt.Tooltip("y:Q", title=y, format=".3f"),
-        ],
+        x=at, y=alt.Y("y:Q", title=y), color=color, tooltip=tips(".3f", x=x, y=y)
     )
     return (_diagonal(end) + bars + dots).properties(height=HEIGHT)
 
 
 def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str, Any]]:
-    if "dots" not in curves:
-        return []
     n, place = len(curves["dots"]), f"residuals-{k}"
     note = "" if n == curves["n_rows"] else f" {n:,} of {curves['n_rows']:,} rows are drawn."
     return [
@@ -220,21 +179,15 @@ def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str,
 
 
 def _cloud(dots: list[dict[str, Any]], y: str, title: str, *, identity: bool) -> Any:
-    alt = altair()
-    low = min(dot["predicted"] for dot in dots)
-    high = max(dot["predicted"] for dot in dots)
-    ends = [{"x": at, "y": at if identity else 0.0} for at in (low, high)]
-    line = alt.Chart(data(ends)).mark_line(color=SOFT, strokeDash=[4, 4], strokeWidth=1)
+    predicted = [dot["predicted"] for dot in dots]
+    ends = [{"x": at, "y": at if identity else 0.0} for at in (min(predicted), max(predicted))]
     cloud = alt.Chart(alt.NamedData(name=DOTS)).mark_circle(color=ACCENT, size=16, opacity=0.35)
-    tip = [alt.Tooltip(f"{name}:Q", format=".5~g") for name in ("predicted", "true")]
-    return (
-        cloud.encode(
-            x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(zero=False)),
-            y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False)),
-            tooltip=tip,
-        )
-        + line.encode(x="x:Q", y="y:Q")
-    ).properties(height=HEIGHT)
+    cloud = cloud.encode(
+        x=alt.X("predicted:Q", title="predicted", scale=alt.Scale(zero=False)),
+        y=alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=False)),
+        tooltip=[alt.Tooltip(f"{name}:Q", format=".5~g") for name in ("predicted", "true")],
+    )
+    return (cloud + dashed_line(ends)).properties(height=HEIGHT)
 
 
 def threshold_charts(threshold: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -252,51 +205,39 @@ def threshold_charts(threshold: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def _rates(what: str) -> Any:
-    alt = altair()
-    names = ["precision", "recall", "F1"]
+    colors = alt.Scale(domain=["precision", "recall", "F1"], range=SERIES[:3])
+    at, value = tips(".4~g", x="threshold"), tips(".3f", y="value")
     lines = (
         alt.Chart(alt.Data(values=[], name="curve"))
         .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X("x:Q", title=f"threshold ({what})", scale=alt.Scale(zero=False, nice=False)),
+            x=_threshold_axis(what),
             y=alt.Y("y:Q", title=None, scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=SERIES[:3])),
-            tooltip=[
-                "name:N",
-                alt.Tooltip("x:Q", title="threshold", format=".4~g"),
-                alt.Tooltip("y:Q", title="value", format=".3f"),
-            ],
+            color=alt.Color("name:N", title=None, scale=colors),
+            tooltip=["name:N", *at, *value],
         )
     )
     return (lines + _now()).properties(height=HEIGHT - 40)
 
 
-def _now() -> Any:
-    alt = altair()
-    return (
-        alt.Chart(alt.Data(values=[], name="now"))
-        .mark_rule(color="var(--c4)", strokeWidth=2)
-        .encode(x="x:Q")
-    )
-
-
 def _costs(what: str) -> Any:
-    alt = altair()
-    lines = (
-        alt.Chart(alt.Data(values=[], name="curve"))
-        .mark_line(strokeWidth=2, color=ACCENT)
-        .encode(
-            x=alt.X("x:Q", title=f"threshold ({what})", scale=alt.Scale(zero=False, nice=False)),
-            y=alt.Y("y:Q", title="total cost", axis=alt.Axis(format=",.10~g")),
-            tooltip=[
-                alt.Tooltip("x:Q", title="threshold", format=".4~g"),
-                alt.Tooltip("y:Q", title="total cost", format=",.6~g"),
-            ],
-        )
+    at, value = tips(".4~g", x="threshold"), tips(",.6~g", y="total cost")
+    base = alt.Chart(alt.Data(values=[], name="curve")).mark_line(strokeWidth=2, color=ACCENT)
+    lines = base.encode(
+        x=_threshold_axis(what),
+        y=alt.Y("y:Q", title="total cost", axis=alt.Axis(format=",.10~g")),
+        tooltip=[*at, *value],
     )
-    best = (
-        alt.Chart(alt.Data(values=[], name="best"))
-        .mark_point(color="var(--c2)", size=110, filled=True, opacity=1)
-        .encode(x="x:Q", y="y:Q", tooltip=[alt.Tooltip("x:Q", title="least cost at")])
-    )
+    tip = [alt.Tooltip("x:Q", title="least cost at")]
+    best = _dot("best", "var(--c2)").encode(x="x:Q", y="y:Q", tooltip=tip)
     return (lines + _now() + best).properties(height=HEIGHT - 40)
+
+
+def _threshold_axis(what: str) -> Any:
+    return alt.X("x:Q", title=f"threshold ({what})", scale=alt.Scale(zero=False, nice=False))
+
+
+def _now() -> Any:
+    """Return a line at the threshold, which the page computes."""
+    base = alt.Chart(alt.Data(values=[], name="now"))
+    return base.mark_rule(color="var(--c4)", strokeWidth=2).encode(x="x:Q")

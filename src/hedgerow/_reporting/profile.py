@@ -29,15 +29,9 @@ MANY_MISSING = 0.5
 def data_profile(
     columns: Sequence[Column], outcomes: Sequence[Outcome], order: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the profile of a table.
+    """Return the profile of a table; columns are compared with the first target.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    outcomes : sequence of Outcome
-        The target, or targets; columns are compared with the first.
-    order : sequence of int
-        The columns, the most important first.
+    `order` are the columns, the most important first.
     """
     n_rows = outcomes[0].n_rows
     kinds = [column.kind for column in columns]

@@ -20,6 +20,7 @@ from hedgerow._reporting.features import (
     effect_summary,
     importance_summary,
     renamed,
+    shap_summary,
     shuffled_summary,
 )
 from hedgerow._reporting.forest_payload import (
@@ -40,7 +41,6 @@ from hedgerow._reporting.outcomes import (
     read_outcomes,
 )
 from hedgerow._reporting.profile import data_profile
-from hedgerow._reporting.shap_summary import shap_summary
 from hedgerow._reporting.threshold import threshold_payload
 from hedgerow._reporting.training import parameter_table, reproducibility, training_summary
 from hedgerow._reporting.verdict import verdict
@@ -142,22 +142,17 @@ def _target(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, NumberOutcome | QuantileOutcome):
         return _number_target(outcome.name, outcome.y, "numbers")
     if isinstance(outcome, RankingOutcome):
-        relevance = outcome.target[:, 0]
-        n_queries = len(np.unique(outcome.target[:, 1]))
-        return _number_target("", relevance, "relevances") | {"n_queries": n_queries}
-    return _survival_target(outcome)
+        relevance, queries = outcome.target.T
+        summary = _number_target("", relevance, "relevances")
+        return summary | {"n_queries": len(np.unique(queries))}
+    lower, upper = outcome.bounds.T
+    return _number_target("", lower, "times") | {"seen": float(np.mean(lower == upper))}
 
 
 def _number_target(name: str, values: Floats, kind: str) -> dict[str, Any]:
     low, middle, high = np.quantile(values, [0.0, 0.5, 1.0]).tolist()
     summary = {"min": low, "median": middle, "max": high, "mean": float(values.mean())}
     return {"kind": kind, "name": name, **summary, "histogram": histogram_bars(values)}
-
-
-def _survival_target(outcome: SurvivalOutcome) -> dict[str, Any]:
-    lower, upper = outcome.bounds.T
-    summary = _number_target("", lower, "times")
-    return summary | {"seen": float(np.mean(lower == upper))}
 
 
 def _trees(

@@ -19,14 +19,7 @@ MOST_THRESHOLDS = 2500
 
 
 def threshold_payload(outcome: Outcome, weights: Floats | None) -> dict[str, Any] | None:
-    """Return scores and counts of both classes, as JSON types; None if there are not two classes.
-
-    Parameters
-    ----------
-    outcome : Outcome
-    weights : array of shape (n_rows,), optional
-        Of the rows.
-    """
+    """Return scores and counts of both classes as JSON types; None if there are not two."""
     if not isinstance(outcome, ClassOutcome) or len(outcome.classes) != 2:
         return None
     scores = [outcome.score_of(k) for k in (0, 1)]

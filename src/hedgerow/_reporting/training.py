@@ -19,27 +19,22 @@ MOST_ROUNDS = 300  # of a learning curve, that are drawn
 
 def training_summary(model: Any) -> dict[str, Any]:
     """Return the training history of a fitted model."""
-    n_trees = _n_trees(model)
-    summary: dict[str, Any] = {
+    n_trees, best = _n_trees(model), getattr(model, "best_score_", None)
+    return {
         "estimator": type(model).__name__,
         "n_columns": int(getattr(model, "n_features_in_", 0)) or None,
         # For other models than trees, n_iter_ counts iterations of a solver.
         "n_rounds": None if n_trees is None else _integer(getattr(model, "n_iter_", None)),
         "n_trees": n_trees,
         "best_round": _integer(getattr(model, "best_iteration_", None)),
-        "best_score": _number(getattr(model, "best_score_", None)),
+        "best_score": None if best is None else float(best),
         "choice": _choice(getattr(model, "auto_", None)),
         "curves": _learning_curves(model),
     }
-    return summary
 
 
 def _integer(value: Any) -> int | None:
     return int(value) if isinstance(value, int | np.integer) else None
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _n_trees(model: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -102,19 +103,13 @@ def _of_classes(outcome: ClassOutcome, metrics: dict[str, Any], on: str) -> str:
     return f"{on}, the model {kinds} with a ROC AUC of {_interval(auc)}. It {right}."
 
 
-def _interval(metric: dict[str, Any]) -> str:
-    ends = (metric["low"], metric["high"])
-    inside = (
-        "" if np.isnan(ends).any() else f" (95% interval {number(ends[0])} to {number(ends[1])})"
-    )
-    return number(metric["value"]) + inside
+def _interval(metric: dict[str, Any], text: Callable[[float], str] = number) -> str:
+    """Return the value of a metric with its confidence interval, if there is one."""
+    low, high = metric["low"], metric["high"]
+    is_known = not np.isnan([low, high]).any()
+    inside = f" (95% interval {text(low)} to {text(high)})" if is_known else ""
+    return text(metric["value"]) + inside
 
 
 def _percent(metric: dict[str, Any]) -> str:
-    ends = (metric["low"], metric["high"])
-    inside = (
-        ""
-        if np.isnan(ends).any()
-        else f" (95% interval {100 * ends[0]:.1f}% to {100 * ends[1]:.1f}%)"
-    )
-    return f"{100 * metric['value']:.1f}%{inside}"
+    return _interval(metric, lambda share: f"{100 * share:.1f}%")

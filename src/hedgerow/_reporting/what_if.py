@@ -37,19 +37,7 @@ def what_if_payload(
 ) -> dict[str, Any]:
     """Return fields, rows to start from and the rule of the prediction, as JSON types.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    trees : PageTrees
-        All of its trees.
-    columns : sequence of Column
-        The table of the report.
-    order : sequence of int
-        The columns, the most important first; only the first ones get a field.
-    rows : array of int
-        Rows to start from.
-    ids : RowIds, optional
-        Names of the rows.
+    `order` are the columns, the most important first; only the first ones get a field.
     """
     if not trees.is_complete:
         raise OmittedError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from os import PathLike
 from typing import Any
 
@@ -12,13 +13,17 @@ from sklearn.pipeline import Pipeline
 from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
 from hedgerow._data.names import listed
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.target import fit_columns
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
+from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import ParameterError
 
+MOST_ROWS = 100_000  # of a table in files: curves and contributions need no more
 MOST_MISTAKES = 50  # of a kind; more would crowd out the rest of the page
 
 
@@ -53,9 +58,10 @@ def report(
         Any supervised estimator of Hedgerow.
     X : table of shape (n_rows, n_features)
         The test set, as `predict` takes it: preferably rows that the model was not trained on.
-        The index of a pandas data frame identifies its rows in the report.
+        The index of a pandas data frame identifies its rows in the report. Of a `ParquetTable`,
+        100,000 random rows are read.
     y : array
-        The targets, as `fit` takes them.
+        The targets, as `fit` takes them; None for those of a `ParquetTable`.
     path : str or path-like
         The file to write. An existing file is replaced atomically.
     sample_weight : array of shape (n_rows,), optional
@@ -111,11 +117,28 @@ def report(
         seed=random_state,
         positive_class=positive_class,
     )
+    if isinstance(X, ParquetTable):
+        X, y, sample_weight, qid = _sample(X, y, sample_weight, qid, random_state)
     summary = summarise(model, X, y, options, sample_weight=sample_weight, qid=qid)
     from hedgerow._reporting.rendering import render
 
     # A lone surrogate, which a name may contain, cannot be encoded: it becomes "?".
     write_atomically(name, render(summary).encode(errors="replace"))
+
+
+def _sample(
+    table: ParquetTable, y: Any, sample_weight: Any, qid: Any, seed: int
+) -> tuple[Any, ...]:
+    """Return some rows of files, in memory, and their target, weights and queries."""
+    if y is None or table.target is not None:
+        y, sample_weight, qid = fit_columns(table, y, sample_weight, qid)
+    rows = np.arange(table.n_rows)
+    if table.n_rows > MOST_ROWS:
+        rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
+    by_row = (y, sample_weight, qid)
+    others = (None if values is None else take_rows(values, rows) for values in by_row)
+    X = table.take(rows).read()
+    return X.to_pandas() if find_spec("pandas") else X, *others
 
 
 def _require_packages() -> None:

@@ -1,6 +1,6 @@
 """Forward stagewise additive modelling with any base learner and any loss, as in the lectures.
 
-`rounds.py` has the algorithm; `losses.py`, `learners.py` and `steps.py` its components.
+`rounds.py` has the algorithm; `losses.py` and `learners.py` its components.
 """
 
 from hedgerow._stagewise.estimators import StagewiseClassifier, StagewiseRegressor

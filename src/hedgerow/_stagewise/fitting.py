@@ -36,12 +36,13 @@ from hedgerow._stagewise.learners import (
 from hedgerow._stagewise.losses import StagewiseLoss
 from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._stagewise.rounds import (
+    PER_LEAF,
     StagewiseBooster,
     StagewiseRounds,
+    StepData,
     ValidationSet,
     negligible_gradient,
 )
-from hedgerow._stagewise.steps import PER_LEAF, StepData
 from hedgerow._types import Attributes, Floats
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError, ParameterError

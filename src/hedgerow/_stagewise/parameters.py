@@ -18,12 +18,8 @@ from hedgerow._params import (
     ParameterKind,
     Peers,
     any_of,
+    is_estimator,
 )
-
-
-def _is_estimator(value: Any) -> bool:
-    needed = ("fit", "predict", "get_params")
-    return not isinstance(value, type) and all(hasattr(value, name) for name in needed)
 
 
 def _is_loss(value: Any) -> bool:
@@ -32,7 +28,7 @@ def _is_loss(value: Any) -> bool:
     )
 
 
-ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
+ESTIMATOR = ParameterKind("an estimator with fit and predict", is_estimator)
 LOSS = ParameterKind("an object with methods loss(y, F) and gradient(y, F)", _is_loss)
 
 _USER_LOSS = (

@@ -10,7 +10,7 @@ for each round:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,28 @@ from sklearn.utils import _safe_indexing
 from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._data.target import LARGEST
 from hedgerow._progress import Progress
-from hedgerow._stagewise.learners import BaseLearner, leaves_of, output_of
+from hedgerow._stagewise.learners import BaseLearner, Leaves, leaves_of, output_of
 from hedgerow._stagewise.losses import LEAST_HESSIAN, StagewiseLoss, by_row, column_of
 from hedgerow._stagewise.model import Stage, add_round
-from hedgerow._stagewise.steps import PER_LEAF, StepData, find_steps
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
+
+Step = float | Floats
+LeafStep = Callable[[Floats, Floats, Floats, int], float]
+PER_LEAF = ("per_leaf", "newton")
+
+
+@dataclass(frozen=True)
+class StepData:
+    """Target, current scores and weights of some rows."""
+
+    y: Floats
+    F: Floats
+    w: Floats
+
+    def take(self, rows: Any) -> StepData:
+        """Return some of the rows; their arrays may be views."""
+        return StepData(self.y[rows], self.F[rows], self.w[rows])
 
 
 def negligible_gradient(loss: StagewiseLoss, start: StepData) -> float:
@@ -173,3 +189,60 @@ class StagewiseRounds:
         if progress_bar is not None:
             progress_bar.show(round_, metrics)
         return self.validation_set is not None and self.validation_set.is_patience_over(round_)
+
+
+def find_steps(
+    kind: str, loss: StagewiseLoss, rows: StepData, inputs: Sequence[NDArray[Any]], shrinkage: float
+) -> list[Step]:
+    """Return a step for each output.
+
+    Parameters
+    ----------
+    kind : {"line_search", "per_leaf", "newton", "unit"}
+        The parameter `step` of the estimators.
+    loss, rows
+        The loss to minimise, and the rows.
+    inputs : list of arrays
+        For each output, the predictions of its learner, or the leaves of the rows.
+    shrinkage : float
+        The learning rate ν: with "per_leaf", the scores of a class are updated by ν times its steps
+        before the steps of the next class are computed.
+    """
+    if kind == "unit":
+        return [1.0] * len(inputs)
+    if kind == "line_search":
+        return [_line_step(loss, rows, inputs)] * len(inputs)
+    if kind == "newton":
+        return [_leaf_steps(loss.newton_step, rows, leaf, k) for k, leaf in enumerate(inputs)]
+    return _leaf_steps_in_turn(loss, rows, inputs, shrinkage)
+
+
+def _line_step(loss: StagewiseLoss, rows: StepData, outputs: Sequence[Floats]) -> float:
+    """Return one ρ for all outputs: they are the coordinates of one direction."""
+    h = outputs[0] if len(outputs) == 1 else np.column_stack(outputs)
+    return loss.line_step(rows.y, rows.F, h, rows.w)
+
+
+def _leaf_steps_in_turn(
+    loss: StagewiseLoss, rows: StepData, leaves: Sequence[Leaves], shrinkage: float
+) -> list[Step]:
+    """Return the optimal steps in the leaves of each output, after updating the previous outputs.
+
+    If computed simultaneously, the steps of the classes would overshoot together.
+    """
+    F = rows.F.copy()
+    steps: list[Step] = []
+    for output, leaf in enumerate(leaves):
+        leaf_steps = _leaf_steps(loss.leaf_step, StepData(rows.y, F, rows.w), leaf, output)
+        column_of(F, output)[:] += shrinkage * leaf_steps[leaf]
+        steps.append(leaf_steps)
+    return steps
+
+
+def _leaf_steps(rule: LeafStep, rows: StepData, leaf: Leaves, output: int) -> Floats:
+    """Return a step for every leaf number; 0 for leaves without rows."""
+    steps = np.zeros(leaf.max() + 1)
+    for number in np.unique(leaf):
+        in_leaf = rows.take(leaf == number)
+        steps[number] = rule(in_leaf.y, in_leaf.F, in_leaf.w, output)
+    return steps

@@ -7,12 +7,18 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from hedgerow._arguments import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._estimator import LeafClassifier, TableEstimator, adopt, column_attributes
+from hedgerow._estimator import (
+    LeafClassifier,
+    LeafEstimator,
+    LeafRegressor,
+    adopt,
+    by_batch,
+    column_attributes,
+)
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
@@ -28,32 +34,13 @@ from hedgerow.exceptions import ParameterError
 T = TypeVar("T", bound="DecisionTree")
 
 
-class DecisionTree(TableEstimator):
+class DecisionTree(LeafEstimator):
     """The base class of decision trees."""
 
     _outputs: ClassVar[type[Outputs]]
     _model: TreeModel
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        If this raises, Ctrl-C included, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; strings and categories are categorical features.
-        y : array of shape (n_rows,) or (n_rows, n_outputs)
-            The target.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         unpruned = grow(self, self._outputs, X, y, sample_weight)
         model = unpruned.model
         if self.ccp_alpha > 0.0:
@@ -102,10 +89,11 @@ class DecisionTree(TableEstimator):
         """Return the number of leaves."""
         return self.tree_.n_leaves
 
+    @by_batch
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row, as a node number."""
-        matrix = self._matrix(X)
-        leaves = self._model.ensemble.apply(matrix, n_threads=self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        leaves = self._model.ensemble.apply(rows, n_threads=self._threads_for(rows))
         return leaves[:, 0].copy()
 
     def decision_path(self, X: Any) -> Any:
@@ -184,14 +172,10 @@ class DecisionTree(TableEstimator):
             n_threads=effective_n_jobs(self.n_jobs),
         )
 
+    @by_batch
     def _values(self, X: Any) -> Floats:
-        matrix = self._matrix(X)
-        return self._model.ensemble.predict_raw(matrix, n_threads=self._threads_for(matrix))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        rows = self._tree_rows(X)
+        return self._model.ensemble.predict_raw(rows, n_threads=self._threads_for(rows))
 
 
 def as_fitted(tree: T, model: TreeModel) -> T:
@@ -255,7 +239,7 @@ class DecisionTreeClassifier(LeafClassifier, DecisionTree):
 
 
 @with_parameters
-class DecisionTreeRegressor(RegressorMixin, DecisionTree):
+class DecisionTreeRegressor(LeafRegressor, DecisionTree):
     """A regression tree (CART: Breiman, Friedman, Olshen and Stone, 1984).
 
     Parameters
@@ -285,16 +269,6 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
 
     _outputs = NumberOutputs
     _parameters = parameters_for("regressor", TREE_PARAMETERS)
-
-    def predict(self, X: Any) -> Floats:
-        """Return the value of each row's leaf, or a column for each output."""
-        values = self._values(X)
-        return self._number_outputs().prediction(values)
-
-    def _number_outputs(self) -> NumberOutputs:
-        outputs = self._model.outputs
-        assert isinstance(outputs, NumberOutputs)
-        return outputs
 
     def _value_text(self, value: Floats, decimals: int) -> str:
         numbers = ", ".join(f"{number:.{decimals}f}" for number in value[0])

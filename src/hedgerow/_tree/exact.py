@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._tree.growth_params import GrowthParams
+from hedgerow._tree.structure import NATIVE_FIELDS
 
 MISSING_BIN = 255
 
@@ -90,7 +91,7 @@ class ExactGrower:
         """
         bag = None if rows is None else np.sort(rows).astype(np.uint32)
         allowed = np.arange(len(self._columns)) if features is None else np.flatnonzero(features)
-        tree: dict[str, NDArray[Any]] = self._native.grow(
+        arrays, leaf_of_row = self._native.grow(
             np.ascontiguousarray(g, np.float64),
             np.ascontiguousarray(h, np.float64),
             bag,
@@ -99,8 +100,7 @@ class ExactGrower:
             tree_id,
             n_threads,
         )
-        tree["missing_left"] = tree["missing_left"].view(np.bool_)
-        return tree
+        return dict(zip(NATIVE_FIELDS[:-1], arrays, strict=False)) | {"leaf_of_row": leaf_of_row}
 
 
 def _floats(column: Column) -> Column:

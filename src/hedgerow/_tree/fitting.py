@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
-from hedgerow._data.binning import Binner
+from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
 from hedgerow._data.target import read_weights, weigh_by_class
@@ -26,7 +26,7 @@ from hedgerow._tree.cart import (
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
-from hedgerow.exceptions import NoSplitWarning
+from hedgerow.exceptions import NoSplitWarning, ParameterError
 
 # Parameters that may forbid every split.
 LIMITS = (
@@ -80,7 +80,13 @@ def grow(
     estimator: Estimator, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
 ) -> UnprunedTree:
     """Read the arguments of `fit` and grow a tree."""
-    schema, table = learn_schema(X, estimator.categorical_features)
+    schema, table = learn_schema(X, estimator.categorical_features, streams=True)
+    if table.is_streamed and estimator.splitter != "hist":
+        raise ParameterError(
+            f"splitter={estimator.splitter!r} needs the numbers of all rows in memory, but X is a "
+            "ParquetTable, of which only the bins are. Set splitter='hist', or read the table: "
+            "X.read()."
+        )
     outputs: Outputs
     read: Any
     outputs, read = outputs_kind.learn(y, table.n_rows)
@@ -88,9 +94,14 @@ def grow(
     if isinstance(outputs, ClassOutputs):
         weights = weigh_by_class(estimator.class_weight, outputs.classes, read, weights)
     seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
-    binner = _fit_binner(estimator, schema, table, weights, seed, n_threads)
+    fit = estimator, schema, table, weights, seed, n_threads
+    binned: BinnedMatrix | None = None
+    if estimator.splitter == "hist":
+        binner, binned = bin_table(*fit)
+    else:
+        binner = fit_binner(*fit, categories_only=True)
     target = outputs.target(read)
-    tree = _grow(estimator, table, binner, target, weights, seed, n_threads)
+    tree = _grow(estimator, table, binner, binned, target, weights, seed, n_threads)
     warn_if_never_split(estimator, tree.feature, table.n_rows)
     unit = impurity_unit(estimator.criterion)
     tree = replace(tree, gain=tree.gain / unit, value=outputs.stored(tree.value))
@@ -99,30 +110,55 @@ def grow(
     return UnprunedTree(model, impurity, tree.gain / tree.cover[0])
 
 
-def _fit_binner(
+def fit_binner(
+    estimator: Estimator,
+    schema: TableSchema | None,
+    table: Table,
+    weights: Floats | None,
+    seed: int,
+    n_threads: int,
+    *,
+    categories_only: bool = False,
+) -> Binner:
+    """Fit the bins of a table by an estimator's parameters; without a schema all are numbers."""
+    return _new_binner(estimator, seed).fit(
+        table,
+        weights,
+        n_categories=_category_counts(schema),
+        categories_only=categories_only,
+        threads=n_threads,
+    )
+
+
+def bin_table(
     estimator: Estimator,
     schema: TableSchema,
     table: Table,
     weights: Floats | None,
     seed: int,
     n_threads: int,
-) -> Binner:
+) -> tuple[Binner, BinnedMatrix]:
+    """Fit the bins of a table, and map it to them by column."""
+    binner, counts = _new_binner(estimator, seed), _category_counts(schema)
+    options: dict[str, Any] = {"n_categories": counts, "threads": n_threads}
+    return binner, binner.fit_transform(table, weights, columns_only=True, **options)
+
+
+def _new_binner(estimator: Estimator, seed: int) -> Binner:
     max_bins, subsample = estimator.max_bins, estimator.subsample_for_bin
-    n_categories = {j: len(categories.values) for j, categories in schema.categories.items()}
-    binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=seed)
-    return binner.fit(
-        table,
-        weights,
-        n_categories=n_categories,
-        categories_only=estimator.splitter != "hist",
-        threads=n_threads,
-    )
+    return Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=seed)
+
+
+def _category_counts(schema: TableSchema | None) -> dict[int, int]:
+    categories = {} if schema is None else schema.categories
+    return {j: len(learned.values) for j, learned in categories.items()}
 
 
 def _grow(
     estimator: Estimator,
     table: Table,
     binner: Binner,
+    binned: BinnedMatrix | None,
     target: TreeTarget,
     weights: Floats | None,
     seed: int,
@@ -133,8 +169,7 @@ def _grow(
     params = replace(params, random_thresholds=estimator.splitter == "random")
     sampling = BootstrapSamples.all(table.n_rows)
     options: dict[str, Any] = {"weights": weights, "n_threads": n_threads}
-    if estimator.splitter == "hist":
-        binned = binner.transform(table, columns_only=True, threads=n_threads)
+    if binned is not None:
         return grow_trees(binned, target, params, sampling, **options)[0]
     matrix = as_matrix(table, binner.category_bins)
     ordered = SortedMatrix.from_matrix(matrix, binner.is_categorical, n_threads=n_threads)

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._arithmetic import sums_by_group
+from hedgerow._collective import workers
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.linear_leaves import LinearLeaves
 from hedgerow._tree.structure import Tree
@@ -74,7 +76,7 @@ class LeafRows:
         leaf = self.leaf
         if self.bag is not None:
             leaf, weighted = leaf[self.bag], weighted[self.bag]
-        return np.bincount(leaf, weighted, minlength=n_leaves).astype(np.float64, copy=False)
+        return sums_by_group(weighted, leaf, n_leaves)
 
 
 class LeafUpdate(Protocol):
@@ -97,7 +99,9 @@ class LeafQuantiles:
         n_leaves = int(np.count_nonzero(tree.feature < 0))
         kinks = self.loss.steps_to_kink(rows.target, rows.scores)
         levels = self._levels(output, rows, n_leaves)
-        steps = _native.leaf_quantiles(kinks, rows.weights, rows.leaf, rows.bag, levels, n_threads)
+        steps = _native.leaf_quantiles(
+            *(kinks, rows.weights, rows.leaf, rows.bag, levels, n_threads, workers().reduction)
+        )
         return write_leaf_values(tree, output, steps, self.learning_rate, self.max_delta_step)
 
     def _levels(self, output: int, rows: LeafRows, n_leaves: int) -> Floats:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._data.binned_rows import BinnedRows
 from hedgerow._data.binning import Binner
-from hedgerow._tree.structure import Rows, Tree
+from hedgerow._tree.structure import RowsOrBins, Tree
 from hedgerow._types import Floats
 
 Features = NDArray[np.int16] | NDArray[np.int32]
@@ -136,7 +137,7 @@ class PackedForest:
 
     def sum_values(
         self,
-        X: Rows,
+        X: RowsOrBins,
         *,
         first: int = 0,
         last: int | None = None,
@@ -150,11 +151,17 @@ class PackedForest:
         values = self.value if values is None else values
         sums = np.zeros((len(X), values.shape[1]))
         last = self.n_trees if last is None else last
-        self.predictor().add(X, first, last, values, sums, n_threads)
+        for rows, block in self._blocks(X):
+            self.predictor().add(block, first, last, values, sums[rows], n_threads)
         return sums
 
     def sum_out_of_bag(
-        self, X: Rows, bits: NDArray[np.uint8], *, values: Floats | None = None, n_threads: int = 1
+        self,
+        X: RowsOrBins,
+        bits: NDArray[np.uint8],
+        *,
+        values: Floats | None = None,
+        n_threads: int = 1,
     ) -> tuple[Floats, NDArray[np.int32]]:
         """Return each row's sum over the trees whose bit is set for it, and their number.
 
@@ -163,14 +170,25 @@ class PackedForest:
         """
         values = self.value if values is None else values
         sums, n_summed = np.zeros((len(X), values.shape[1])), np.zeros(len(X), np.int32)
-        self.predictor().add_out_of_bag(X, bits, values, sums, n_summed, n_threads)
+        for rows, block in self._blocks(X):  # which begin at whole bytes
+            own = np.ascontiguousarray(bits[:, rows.start // 8 : -(-rows.stop // 8)])
+            self.predictor().add_out_of_bag(
+                block, own, values, sums[rows], n_summed[rows], n_threads
+            )
         return sums, n_summed
 
-    def leaves(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def leaves(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, (n_rows, n_trees), as an index into `value`."""
         leaves = np.empty((len(X), self.n_trees), np.int32)
-        self.predictor().apply(X, leaves, n_threads)
+        for rows, block in self._blocks(X):
+            self.predictor().apply(block, leaves[rows], n_threads)
         return leaves
+
+    def _blocks(self, X: RowsOrBins) -> Iterable[tuple[slice, NDArray[Any]]]:
+        """Return matrices of rows: one, or the blocks of rows that are in bins."""
+        if isinstance(X, BinnedRows):
+            return X.blocks(np.unique(self.feature[self.feature >= 0]))
+        return ((slice(0, len(X)), X),)
 
     def nodes_of(self, leaves: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the node numbers within each tree of leaves (n_rows, n_trees)."""
@@ -178,7 +196,7 @@ class PackedForest:
         nodes: NDArray[np.int32] = (node[leaves] - self.tree_offset[:-1]).astype(np.int32)
         return nodes
 
-    def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def apply(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
         return self.nodes_of(self.leaves(X, n_threads=n_threads))
 

@@ -6,7 +6,7 @@ first use and never stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -15,9 +15,11 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._data.binned_rows import BinnedRows
 from hedgerow._tree.linear_leaves import LinearLeaves, joined_slopes
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
+RowsOrBins = Rows | BinnedRows
 
 _NODE_DTYPES: dict[str, type[np.generic]] = {
     "feature": np.int32,
@@ -299,13 +301,13 @@ class Ensemble(_Nodes):
             self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
 
     def predict_raw(
-        self, X: Rows, *, n_trees: int | None = None, n_threads: int = 1
+        self, X: RowsOrBins, *, n_trees: int | None = None, n_threads: int = 1
     ) -> NDArray[np.float64]:
         """Return the scores of rows: the base score plus the trees' leaf values, in tree order.
 
         Parameters
         ----------
-        X : float32 or float64 array of shape (n_rows, n_features), of any strides
+        X : float32 or float64 array of shape (n_rows, n_features), of any strides, or BinnedRows
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
             Number of trees to use.
@@ -316,19 +318,27 @@ class Ensemble(_Nodes):
         -------
         array of shape (n_rows, n_outputs)
         """
-        stage = np.empty((1, len(X), self.n_outputs))
+        predictor = self._predictor or self._prepare()
         n_trees = self.n_trees if n_trees is None else n_trees
-        (self._predictor or self._prepare()).predict(X, stage, 0, n_trees, None, n_threads)
+        stage = np.empty((1, len(X), self.n_outputs))
+        for rows, block in self._blocks(X):
+            predictor.predict(block, stage[:, rows], 0, n_trees, None, n_threads)
         return stage[0]
 
     def add_trees(
-        self, X: Rows, scores: NDArray[np.float64], first: int, last: int, *, n_threads: int = 1
+        self,
+        X: RowsOrBins,
+        scores: NDArray[np.float64],
+        first: int,
+        last: int,
+        *,
+        n_threads: int = 1,
     ) -> None:
         """Add trees ``first`` … ``last - 1`` to scores of shape (n_rows, n_outputs), in place."""
-        stage = scores[np.newaxis]
-        (self._predictor or self._prepare()).predict(
-            X, stage, first, last - first, scores, n_threads
-        )
+        predictor = self._predictor or self._prepare()
+        for rows, block in self._blocks(X):
+            own = scores[rows]
+            predictor.predict(block, own[np.newaxis], first, last - first, own, n_threads)
 
     def staged_raw(self, X: Rows, *, n_threads: int = 1) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round, with the same bits as ``predict_raw``."""
@@ -343,15 +353,23 @@ class Ensemble(_Nodes):
             scores = stages[-1].copy()
             yield from stages
 
-    def apply(self, X: Rows, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def apply(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
+        predictor = self._predictor or self._prepare()
         leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
-        (self._predictor or self._prepare()).apply(X, leaves, n_threads)
+        for rows, block in self._blocks(X):
+            predictor.apply(block, leaves[rows], n_threads)
         return leaves
 
-    def _prepare(self) -> Any:
-        """Return the native form; concurrent threads may each make one, all equal."""
-        predictor = _native.Predictor(
+    def _blocks(self, X: RowsOrBins) -> Iterable[tuple[slice, NDArray[Any]]]:
+        """Return matrices of rows: one, or the blocks of rows that are in bins."""
+        if isinstance(X, BinnedRows):
+            return X.blocks(np.unique(self.feature[self.feature >= 0]))
+        return ((slice(0, len(X)), X),)
+
+    def native(self) -> _native.EnsembleArrays:
+        """Return the arrays as kernels take them."""
+        return _native.EnsembleArrays(
             self.feature,
             self.threshold,
             self.left,
@@ -363,9 +381,12 @@ class Ensemble(_Nodes):
             self.tree_offset,
             self.tree_output,
             self.base_score,
-            self.n_features,
             None if self.slopes is None else self.slopes.native(),
         )
+
+    def _prepare(self) -> Any:
+        """Return the native form; concurrent threads may each make one, all equal."""
+        predictor = _native.Predictor(self.native(), self.n_features)
         object.__setattr__(self, "_predictor", predictor)
         return predictor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,19 @@ class Trainer:
         self._engine.set_leaf_values(output, values)
 
 
+class Reduction(Protocol):
+    """Sums and maxima over all workers, each of which has some of the rows.
+
+    All workers call the same methods with arrays of the same length, in the same order.
+    """
+
+    def sum(self, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the sum of each number over all workers."""
+
+    def max(self, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the maximum of each number over all workers."""
+
+
 @dataclass(frozen=True)
 class RowSampler:
     """Samples the rows of each round.
@@ -159,6 +172,12 @@ class RowSampler:
         The group of each row, for "group".
     reg_lambda : float
         λ, used by "minimal_variance".
+    first_row : int
+        The number of the first row, if other workers have rows before it.
+    n_total : int, optional
+        Rows of all workers; `n_rows` by default.
+    reduction : Reduction, optional
+        Sums over all workers; None for a worker that has all rows.
     """
 
     n_rows: int
@@ -168,12 +187,18 @@ class RowSampler:
     row_class: NDArray[np.int32] | None = None
     row_group: NDArray[np.int32] | None = None
     reg_lambda: float = 1.0
+    first_row: int = 0
+    n_total: int | None = None
+    reduction: Reduction | None = None
 
     def by_gradient(self, round_index: int) -> _native.Draw | None:
         """Return the sampling by gradients; None if it is not by gradients."""
         if self.sampling not in BY_GRADIENT or self.fraction >= 1.0:
             return None
-        return _native.Draw(self.sampling, self.fraction, self.reg_lambda, self.seed, round_index)
+        return _native.Draw(
+            self.sampling, self.fraction, self.reg_lambda, self.seed, round_index,
+            self.first_row, self.n_total or self.n_rows, self.reduction,
+        )  # fmt: skip
 
     def bag(
         self, round_index: int, gradient_sample: tuple[NDArray[np.uint32], Floats] | None
@@ -181,24 +206,37 @@ class RowSampler:
         """Return the rows of a round; `gradient_sample` is the result of sampling by gradients."""
         if gradient_sample is not None:
             rows, factor = gradient_sample
-            return Bag(rows, factor) if len(rows) else Bag(self._one_row(round_index))
+            return Bag(self._one_row(round_index)) if self._is_empty(rows) else Bag(rows, factor)
         if self.fraction >= 1.0 and self.sampling != "balanced":
             return Bag(None)
         classes = self.row_class if self.sampling == "balanced" else None
         groups = self.row_group if self.sampling == "group" else None
         fractions = np.array([self.fraction]) if classes is None else self._balance(classes)
-        rows = _native.sample_rows(self.seed, round_index, self.n_rows, fractions, classes, groups)
-        return Bag(rows if len(rows) else self._one_row(round_index))
+        rows = _native.sample_rows(
+            self.seed, round_index, self.n_rows, fractions, classes, groups, self.first_row
+        )
+        return Bag(self._one_row(round_index) if self._is_empty(rows) else rows)
 
     def _balance(self, classes: NDArray[np.int32]) -> Floats:
         """Return the fraction of each class."""
-        counts = np.bincount(classes)
+        counts: NDArray[Any] = np.bincount(classes)
+        if self.reduction is not None:
+            (n_classes,) = self.reduction.max(np.array([len(counts)], np.uint64))
+            padded = np.bincount(classes, minlength=int(n_classes))
+            counts = self.reduction.sum(padded.astype(np.uint64))
         rarest = counts[counts > 0].min()
         return self.fraction * rarest / np.maximum(counts, 1)
 
+    def _is_empty(self, rows: NDArray[np.uint32]) -> bool:
+        """Return whether no worker has a row."""
+        if self.reduction is None:
+            return len(rows) == 0
+        return not self.reduction.sum(np.array([len(rows)], np.uint64)).any()
+
     def _one_row(self, round_index: int) -> NDArray[np.uint32]:
-        """Return one row: a round must not be empty."""
-        return np.array([round_index % self.n_rows], np.uint32)
+        """Return one row, since a round must not be empty; none if another worker has it."""
+        row = round_index % (self.n_total or self.n_rows) - self.first_row
+        return np.array([row] if 0 <= row < self.n_rows else [], np.uint32)
 
 
 @contextmanager

@@ -7,23 +7,29 @@ stopping) is repeated in every fold with its own training set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from hedgerow._arguments import with_argument_hints
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.target import fit_columns
 from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, short_repr
 from hedgerow._progress import progress
 from hedgerow._types import Indices
+from hedgerow._validation.client import on_client
 from hedgerow._validation.fold_data import (
     FoldData,
+    Split,
     require_weights,
     split_rows,
     with_queries,
@@ -66,6 +72,7 @@ def cross_validate(
     early_stopping: bool = False,
     share_bins: bool = True,
     params: Mapping[str, Any] | None = None,
+    client: Any = None,
     verbose: int = 0,
 ) -> CrossValidation:
     """Fit clones of a model on training folds and evaluate each on its holdout fold.
@@ -75,7 +82,8 @@ def cross_validate(
     model : estimator
         An estimator of this library, or any with scikit-learn's interface. It is not changed.
     X : table of shape (n_rows, n_features)
-        Any table that the model accepts.
+        Any table that the model accepts. A `ParquetTable` brings its own target, weights and
+        groups.
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
         The target.
     cv : int, splitter, or iterable of (train, holdout) row indices
@@ -110,6 +118,9 @@ def cross_validate(
     params : dict, optional
         Further arguments of ``fit``. Arrays with an entry for each row are split like the rows. A
         ``checkpoint`` is not allowed, because folds would overwrite it.
+    client : distributed.Client, optional
+        The client of a Dask cluster, on which the folds are then fitted, each by a task. The table
+        is sent to the workers once. The result is the same.
     verbose : int
         As in the estimators: 0 is silent; otherwise a progress bar, or a line every few folds.
 
@@ -121,8 +132,8 @@ def cross_validate(
 
     Notes
     -----
-    Folds are fitted one after another, each with the model's ``n_jobs``. If a fold fails, its error
-    is raised, with a note that names the fold.
+    Folds are fitted one after another, each with the model's ``n_jobs``, or at the same time if
+    there is a client. If a fold fails, its error is raised, with a note that names the fold.
 
     Examples
     --------
@@ -134,6 +145,8 @@ def cross_validate(
     ((5,), (442,))
     """
     _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
+    if isinstance(X, ParquetTable):
+        X, y, sample_weight, groups, qid = _columns_of(model, X, y, sample_weight, groups, qid)
     groups, options = with_queries(model, X, qid, groups, params or {})
     data = FoldData(model, X, y, groups, sample_weight, options)
     splits = split_rows(cv, X, y, groups, n_rows=data.n_rows, stratify=is_classifier(model))
@@ -146,12 +159,30 @@ def cross_validate(
         with progress(verbose, len(splits), unit="fold", title="cross-validation") as progress_bar:
             has_bar = progress_bar is not None
             runner = _FoldRunner(data, target, scores, method, early_stopping, has_bar=has_bar)
-            for number, split in enumerate(splits, 1):
+            outcomes = (
+                _in_order(runner, splits)
+                if client is None
+                else on_client(client, runner.run, splits)
+            )
+            folds = FoldResults(data.n_rows, target.classes)
+            for number in range(1, len(splits) + 1):
                 with _add_note(f"This was fold {number} of {len(splits)}."):
-                    values = runner.run(*split)
+                    outcome = next(outcomes)
+                    folds.add(outcome)
                 if progress_bar is not None:
-                    progress_bar.show(number, {"holdout": values})
-    return runner.result()
+                    progress_bar.show(number, {"holdout": outcome.values})
+    return folds.result()
+
+
+def _columns_of(
+    model: Any, X: ParquetTable, y: Any, sample_weight: Any, groups: Any, qid: Any
+) -> tuple[Any, ...]:
+    """Return the features of files, and the other columns; the groups of a ranker are queries."""
+    if "qid" in signature(model.fit).parameters:
+        y, sample_weight, qid = fit_columns(X, y, sample_weight, qid)
+    else:
+        y, sample_weight, groups = fit_columns(X, y, sample_weight, groups)
+    return X.without_roles(), y, sample_weight, groups, qid
 
 
 def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any]) -> None:
@@ -198,8 +229,19 @@ def _add_note(note: str) -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
+class FoldOutcome:
+    """A fitted fold: its model, its predictions for the holdout, and the value of each metric."""
+
+    model: Any
+    method: str
+    prediction: NDArray[Any]
+    values: dict[str, float]
+    fold: Fold
+
+
 class _FoldRunner:
-    """Fits and evaluates one fold after another, and collects the results."""
+    """Fits and evaluates folds."""
 
     def __init__(
         self,
@@ -213,30 +255,25 @@ class _FoldRunner:
     ) -> None:
         self.data, self.target, self.scores = data, target, scores
         self.method, self.early_stopping, self.has_bar = method, early_stopping, has_bar
-        self.models: list[Any] = []
-        self.folds: list[Fold] = []
-        self.values: list[list[float]] = []
-        self.out_of_fold = OutOfFold(data.n_rows)
 
-    def run(self, train: Indices, holdout: Indices) -> dict[str, float]:
-        """Fit a model to the training set of a fold and return its scores on the holdout."""
+    def run(self, train: Indices, holdout: Indices) -> FoldOutcome:
+        """Fit a model to the training set of a fold and evaluate it on the holdout."""
         started = perf_counter()
         table, holdout_table = self.data.tables(train, holdout)
         model = self._fit(train, table, holdout, holdout_table)
         fitted = perf_counter()
         fold_holdout = self._holdout(model, holdout, holdout_table)
-        self.method = chosen_method(self.method, model, self.data)
-        self.out_of_fold.add(holdout, fold_holdout.predicted(self.method))
-        self.values.append([score.of(fold_holdout) for score in self.scores])
-        self.models.append(model)
-        self.folds.append(Fold(train, holdout, fitted - started, perf_counter() - fitted))
-        return dict(zip(self.names, self.values[-1], strict=True))
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the scores; a user's function may return its name with its value."""
-        require_names(self.scores)
-        return [score.name for score in self.scores]
+        method = chosen_method(self.method, model, self.data)
+        prediction = fold_holdout.predicted(method)
+        values = [score.of(fold_holdout) for score in self.scores]
+        require_names(self.scores)  # a user's function may return its name with its value
+        return FoldOutcome(
+            model=model,
+            method=method,
+            prediction=prediction,
+            values={score.name: value for score, value in zip(self.scores, values, strict=True)},
+            fold=Fold(train, holdout, fitted - started, perf_counter() - fitted),
+        )
 
     def _fit(self, train: Indices, table: Any, holdout: Indices, holdout_table: Any) -> Any:
         data, model = self.data, clone(self.data.model)
@@ -266,14 +303,34 @@ class _FoldRunner:
             predicted=cache(lambda method: predict(model, table, method, classes)),
         )
 
+
+class FoldResults:
+    """Collects the outcomes of folds."""
+
+    def __init__(self, n_rows: int, classes: Any) -> None:
+        self.classes = classes
+        self.outcomes: list[FoldOutcome] = []
+        self.out_of_fold = OutOfFold(n_rows)
+
+    def add(self, outcome: FoldOutcome) -> None:
+        """Add the outcome of the next fold."""
+        self.out_of_fold.add(outcome.fold.held_out, outcome.prediction)
+        self.outcomes.append(outcome)
+
     def result(self) -> CrossValidation:
         """Return the results of all folds."""
-        columns = np.array(self.values).T
+        columns = np.array([list(outcome.values.values()) for outcome in self.outcomes]).T
         return CrossValidation(
-            models=self.models,
-            scores=dict(zip(self.names, columns, strict=True)),
+            models=[outcome.model for outcome in self.outcomes],
+            scores=dict(zip(self.outcomes[-1].values, columns, strict=True)),
             oof_prediction=self.out_of_fold.result(),
-            folds=self.folds,
-            method=self.method,
-            classes=self.target.classes,
+            folds=[outcome.fold for outcome in self.outcomes],
+            method=self.outcomes[-1].method,
+            classes=self.classes,
         )
+
+
+def _in_order(runner: _FoldRunner, splits: Iterable[Split]) -> Iterator[FoldOutcome]:
+    """Yield the outcome of each fold."""
+    for split in splits:
+        yield runner.run(*split)

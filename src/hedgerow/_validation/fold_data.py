@@ -18,6 +18,7 @@ from hedgerow._contract import internals
 from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
+from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.ranking_queries import read_group_sizes, split_column
 from hedgerow._data.sources import with_usual_columns
 from hedgerow._data.sparse import sound, sound_rows
@@ -88,7 +89,10 @@ class FoldData:
         if not is_ours or self.params.get("init_model") is not None:  # which has its own bins
             return
         model = clone(self.model)  # whose random state may be advanced
-        schema, table = learn_schema(self.X, model.categorical_features)
+        verbose = getattr(model, "verbose", 0)
+        schema, table = learn_schema(
+            self.X, model.categorical_features, streams=True, verbose=verbose
+        )
         binner = Binner(
             max_bins=model.max_bins,
             subsample_for_bin=model.subsample_for_bin,
@@ -184,6 +188,8 @@ def take_rows(array: Any, rows: Indices) -> Any:
     """Return some rows of an array, table or list, with the same type."""
     if isinstance(array, np.ndarray):
         return array[rows]
+    if isinstance(array, ParquetTable):
+        return array.take(rows)
     native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return native[rows].to_native()
@@ -201,7 +207,9 @@ def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: b
         splitter = _splitter(cv, target, stratify, keep_groups=groups is not None)
         splits = [
             (everything[train], everything[holdout])
-            for train, holdout in splitter.split(X, target, groups)
+            for train, holdout in splitter.split(
+                everything if isinstance(X, ParquetTable) else X, target, groups
+            )
         ]
     except (ValueError, IndexError) as error:
         raise ParameterError(f"cv: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import Parameter, signature
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,17 +147,6 @@ class FoldHoldout:
         return internals(self.model).task.read_target(self.y, n_rows, classes, loss)
 
 
-class Score(Protocol):
-    """A named score of a fold."""
-
-    @property
-    def name(self) -> str:
-        """The name in results."""
-
-    def of(self, holdout: FoldHoldout) -> float:
-        """Return the score on a holdout."""
-
-
 @dataclass
 class MetricScore:
     """A metric: a function of target and prediction."""
@@ -230,6 +219,9 @@ class RenamedScore:
     def of(self, holdout: FoldHoldout) -> float:
         """Return the score on a holdout."""
         return self.score.of(holdout)
+
+
+Score = MetricScore | ScorerScore | OwnScore | RenamedScore
 
 
 def resolve_scores(scoring: Any, target: ScoringTarget) -> list[Score]:

@@ -10,8 +10,7 @@ from hedgerow.explain._importance import Importance, importance
 from hedgerow.explain._interaction import InteractionStrength, interaction_strength
 from hedgerow.explain._partial import PartialDependence, partial_dependence
 from hedgerow.explain._permutation import permutation_importance
-from hedgerow.explain._shap import ShapValues, shap_values
-from hedgerow.explain._to_shap import to_shap
+from hedgerow.explain._shap import ShapValues, shap_values, to_shap
 
 __all__ = [
     "AccumulatedEffects",

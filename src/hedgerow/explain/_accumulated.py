@@ -35,7 +35,6 @@ from hedgerow.explain._grid import (
     points_of,
     quantiles,
     quantiles_of_sorted,
-    read_column,
     read_features,
     read_grids,
     sorted_numbers,
@@ -169,9 +168,8 @@ def accumulated_effects(
     weights = read_weights(sample_weight, what_if.table.n_rows)
     columns, is_list = read_features(features, what_if.names)
     custom = read_grids(grid, columns, what_if.names)
-    maker = _CellMaker(
-        what_if, grid_resolution, custom, categorical_columns(require_fitted(model), what_if.names)
-    )
+    categorical = categorical_columns(require_fitted(model), what_if.names)
+    maker = _CellMaker(what_if, categorical, custom, grid_resolution)
     cells = {place: maker.cells(place) for feature in columns for place in feature}
     rows = np.ones(what_if.table.n_rows) if weights is None else weights
     accumulator = _EffectAccumulator(what_if, rows)
@@ -204,26 +202,19 @@ class _Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class _CellMaker:
+class _CellMaker(GridMaker):
     """Divides the columns of a table into cells."""
-
-    what_if: WhatIf
-    resolution: int
-    custom: dict[int, Any]
-    categorical: set[int]
 
     def cells(self, place: int) -> _Cells:
         """Divide a column into cells."""
-        column = read_column(self.what_if, place, self.categorical)
+        column = self.column(place)
         if isinstance(column, LabelColumn):
             return self._of_labels(place, column)
         return self._of_numbers(place, column)
 
     def _of_numbers(self, place: int, column: NumericColumn) -> _Cells:
-        name, missing = self.what_if.names[place], column.is_missing()
-        numbers = column.values.astype(np.float64)
-        numbers[missing] = np.nan
-        present = sorted_numbers(column, f"X, column {name!r}").astype(np.float64)
+        name, numbers = self.what_if.names[place], column.floats()
+        present = sorted_numbers(column, self.where(place)).astype(np.float64)
         if place in self.custom:
             edges = np.unique(custom_numbers(self.custom[place], name))
             edges = edges[~np.isnan(edges)]
@@ -240,7 +231,7 @@ class _CellMaker:
 
     def _of_labels(self, place: int, column: LabelColumn) -> _Cells:
         name = self.what_if.names[place]
-        axis = GridMaker(self.resolution, (0.0, 1.0), self.custom).axis(name, place, column)
+        axis = self.axis(place)
         levels = [label for label in axis.values if label is not None]
         code = {label: k for k, label in enumerate(column.labels)}
         absent = [label for label in levels if label not in code]
@@ -251,11 +242,8 @@ class _CellMaker:
             )
         if place not in self.custom:
             codes = [code[label] for label in levels]
-            others = [
-                read_column(self.what_if, other, self.categorical)
-                for other in range(self.what_if.table.n_columns)
-                if other != place
-            ]
+            n_columns = self.what_if.table.n_columns
+            others = [self.column(other) for other in range(n_columns) if other != place]
             levels = [levels[k] for k in order_by_similarity(column.codes, codes, levels, others)]
         _require_cells(np.array(levels, object), name, is_custom=place in self.custom)
         level_of = np.full(len(column.labels) + 1, _NO_CELL)

@@ -43,27 +43,16 @@ Feature = tuple[int, ...]
 class Axis:
     """The grid values of one column.
 
-    Attributes
-    ----------
-    name : str
-    place : int
-        The index of the column.
-    values : array
-        Increasing floats, with NaN last if values are missing; or categories, the most frequent
-        first, with None last if values are missing.
-    is_categorical : bool
-    deciles : array of shape (9,), or (0,) for categories
-        Deciles of the column.
-    left_out : int
-        Number of categories that are too rare to be in the grid.
+    Values are increasing floats, with NaN last if values are missing; or categories, the most
+    frequent first, with None last if values are missing.
     """
 
     name: str
-    place: int
+    place: int  # index of the column
     values: NDArray[Any]
     is_categorical: bool
-    deciles: Floats
-    left_out: int = 0
+    deciles: Floats  # nine of them; none for categories
+    left_out: int = 0  # number of categories that are too rare to be in the grid
 
 
 def read_features(features: Any, names: Labels) -> tuple[list[Feature], bool]:
@@ -93,13 +82,9 @@ def _read_feature(feature: Any, names: Labels) -> Feature:
 
 def read_percentiles(percentiles: Any) -> tuple[float, float]:
     """Check a pair of percentiles."""
-    allowed = Number(0, 1)
     is_pair = isinstance(percentiles, tuple | list) and len(percentiles) == 2
-    if (
-        not is_pair
-        or any(p not in allowed for p in percentiles)
-        or percentiles[0] >= percentiles[1]
-    ):
+    are_shares = is_pair and all(p in Number(0, 1) for p in percentiles)
+    if not are_shares or percentiles[0] >= percentiles[1]:
         raise ParameterError(
             f"percentiles={percentiles!r} is not allowed; it must be two numbers in [0, 1], the "
             "smaller first."
@@ -136,43 +121,49 @@ def categorical_columns(model: Any, names: Labels) -> set[int]:
     return {current.index(fitted[column]) for column in schema.categories}
 
 
-def read_column(what_if: WhatIf, place: int, categorical: set[int]) -> NumericColumn | LabelColumn:
-    """Read a column as numbers or, if the model treats it as categorical, as labels."""
-    column, where = what_if.table.column(place), f"X, column {what_if.names[place]!r}"
-    if isinstance(column, LabelColumn) or place not in categorical:
-        return column
-    refuse_infinite_column(column, where)
-    return labels_of_numbers(column, where)
-
-
 @dataclass(frozen=True, eq=False)
 class GridMaker:
-    """Makes the grids of columns."""
+    """Makes the grids of the columns of a table."""
 
-    resolution: int
-    percentiles: tuple[float, float]
+    what_if: WhatIf
+    categorical: set[int]  # numeric columns that the model treats as categorical
     custom: Mapping[int, Any]
+    resolution: int
+    percentiles: tuple[float, float] = (0.0, 1.0)
 
-    def axis(self, name: str, place: int, column: NumericColumn | LabelColumn) -> Axis:
+    def column(self, place: int) -> NumericColumn | LabelColumn:
+        """Read a column as numbers or, if the model treats it as categorical, as labels."""
+        column, where = self.what_if.table.column(place), self.where(place)
+        if isinstance(column, LabelColumn) or place not in self.categorical:
+            return column
+        refuse_infinite_column(column, where)
+        return labels_of_numbers(column, where)
+
+    def where(self, place: int) -> str:
+        """Return a column for messages."""
+        return f"X, column {self.what_if.names[place]!r}"
+
+    def axis(self, place: int) -> Axis:
         """Return the grid of a column."""
+        column = self.column(place)
         if isinstance(column, LabelColumn):
-            return self._of_labels(name, place, column)
-        return self._of_numbers(name, place, column)
+            return self._axis_of_labels(place, column)
+        return self._axis_of_numbers(place, column)
 
-    def _of_numbers(self, name: str, place: int, column: NumericColumn) -> Axis:
-        present = sorted_numbers(column, f"X, column {name!r}")
+    def _axis_of_numbers(self, place: int, column: NumericColumn) -> Axis:
+        name, present = self.what_if.names[place], sorted_numbers(column, self.where(place))
         quantiles = quantiles_of_sorted(present, np.append(self.percentiles, DECILES))
         if place in self.custom:
             values = custom_numbers(self.custom[place], name)
         elif not len(present):
-            raise DataError(f"features: X, column {name!r} has only missing values.")
+            raise DataError(f"features: {self.where(place)} has only missing values.")
         else:
             values = self._spread(present, quantiles[:2])
             if column.values.dtype == np.float32:  # as the model reads it
                 values = _without_repetition(values.astype(np.float32)).astype(np.float64)
             has_missing = len(present) < len(column.values)
             values = np.append(values, np.nan) if has_missing else values
-            _require_two(values, name)
+            self._require_two(values, place)
         return Axis(name, place, values, False, quantiles[2:])
 
     def _spread(self, present: NDArray[np.floating[Any]], between: Floats) -> Floats:
@@ -187,7 +178,8 @@ class GridMaker:
             low, high = present[0], present[-1]
         return np.linspace(low, high, self.resolution)
 
-    def _of_labels(self, name: str, place: int, column: LabelColumn) -> Axis:
+    def _axis_of_labels(self, place: int, column: LabelColumn) -> Axis:
+        name = self.what_if.names[place]
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
         present: list[Any] = [k for k in range(len(column.labels)) if counts[k]]
         present.sort(key=lambda k: (-counts[k], column.labels[k]))
@@ -196,9 +188,16 @@ class GridMaker:
             values = custom_labels(self.custom[place], name)
         else:
             values = as_objects([*frequent, None] if (column.codes < 0).any() else frequent)
-            _require_two(values, name)
+            self._require_two(values, place)
         left_out = 0 if place in self.custom else len(present) - len(frequent)
         return Axis(name, place, values, True, np.empty(0), left_out)
+
+    def _require_two(self, values: NDArray[Any], place: int) -> None:
+        if len(values) < 2:
+            raise DataError(
+                f"features: {self.where(place)} has only the value {values[0]}. Pass grid to "
+                "evaluate values that X does not have."
+            )
 
 
 def _without_repetition(increasing: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
@@ -281,14 +280,6 @@ def as_objects(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
-def _require_two(values: NDArray[Any], name: str) -> None:
-    if len(values) < 2:
-        raise DataError(
-            f"features: X, column {name!r} has only the value {values[0]}. Pass grid to evaluate "
-            "values that X does not have."
-        )
-
-
 def points_of(axes: Sequence[Axis]) -> Points:
     """Return all combinations of the axes' values, the last one changing fastest."""
     lengths = [len(axis.values) for axis in axes]
@@ -318,16 +309,8 @@ def order_by_similarity(
     of the differences of their frequencies. Classical multidimensional scaling places the
     categories on a line; its direction and ties are decided by the labels.
 
-    Parameters
-    ----------
-    codes : array of shape (n_rows,)
-        The category of each row.
-    levels : sequence of int
-        Codes of the categories to order.
-    labels : sequence
-        The label of each of them.
-    others : sequence of columns
-        The other columns of the table.
+    `codes` are the categories of the rows, `levels` the codes of the categories to order, `labels`
+    their labels and `others` the other columns of the table.
     """
     rows = [codes == level for level in levels]
     distance = np.zeros((len(levels), len(levels)))
@@ -352,11 +335,12 @@ def _distributions(
         n_labels = len(column.labels) + 1  # missing values count as a label
         counts = [np.bincount(column.codes[of] + 1, minlength=n_labels) for of in rows]
         return np.array([count / max(count.sum(), 1) for count in counts])
-    missing, numbers = column.is_missing(), column.values.astype(np.float64)
-    if missing.all():
+    numbers = column.floats()
+    present = ~np.isnan(numbers)
+    if not present.any():
         return np.zeros((len(rows), 1))
-    at = quantiles(numbers[~missing], _QUANTILES)
-    return np.array([_distribution_function(numbers[of & ~missing], at) for of in rows])
+    at = quantiles(numbers[present], _QUANTILES)
+    return np.array([_distribution_function(numbers[of & present], at) for of in rows])
 
 
 def quantiles(numbers: Floats, count: int) -> Floats:

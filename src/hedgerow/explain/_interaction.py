@@ -215,7 +215,7 @@ class _PartialDependences:
     def __init__(self, what_if: WhatIf) -> None:
         self.what_if = what_if
         every = np.arange(what_if.table.n_rows)
-        unchanged = RowsAsPoints.of(what_if.table, (0,))
+        unchanged = RowsAsPoints((0,), (), what_if.table)
         self.prediction = _centred(what_if.predict_at(unchanged, every, every))
         self.rounding = _ROUNDING * (self.prediction**2).sum(axis=0)
 
@@ -253,7 +253,7 @@ class _PartialDependences:
         )
         return {
             columns: _centred(
-                self.what_if.average(RowsAsPoints.of(self.what_if.table, columns), None)
+                self.what_if.average(RowsAsPoints(columns, (), self.what_if.table), None)
             )
             for columns in iterator
         }

@@ -23,7 +23,6 @@ from hedgerow.explain._grid import (
     axis_fields,
     categorical_columns,
     points_of,
-    read_column,
     read_features,
     read_grids,
     read_percentiles,
@@ -213,18 +212,17 @@ def partial_dependence(
             "sample_weight is not supported with method='cover', which does not use the rows."
         )
     columns, is_list = read_features(features, what_if.names)
-    maker = GridMaker(grid_resolution, between, read_grids(grid, columns, what_if.names))
     categorical = categorical_columns(require_fitted(model), what_if.names)
-    by_place = {
-        place: maker.axis(what_if.names[place], place, read_column(what_if, place, categorical))
-        for feature in columns
-        for place in feature
-    }
+    custom = read_grids(grid, columns, what_if.names)
+    maker = GridMaker(what_if, categorical, custom, grid_resolution, between)
+    by_place = {place: maker.axis(place) for feature in columns for place in feature}
     grids = [[by_place[place] for place in feature] for feature in columns]
     points = [points_of(axes) for axes in grids]
-    what_if.precompute_grids(points)
+    if isinstance(what_if, TreesWhatIf):
+        what_if.precompute_grids(points)
     if method == "cover":
-        curves = _by_cover(what_if, points)
+        assert isinstance(what_if, TreesWhatIf)  # `_make_what_if` checks it
+        curves: Iterable[Curves] = [(mean, None) for mean in what_if.average_by_cover(points)]
     else:
         grid_points = with_progress(
             points, len(points), verbose, unit="feature", title="partial dependence"
@@ -260,12 +258,6 @@ def _make_what_if(model: Any, X: Any, method: str, kind: str, response: str) -> 
 
 # The average (points, outputs) and the individual curves (rows, points, outputs), if requested.
 Curves = tuple[Floats | None, Floats | None]
-
-
-def _by_cover(what_if: WhatIf, several: Sequence[Points]) -> Iterable[Curves]:
-    """Average over the training rows, by the cover of the nodes."""
-    assert isinstance(what_if, TreesWhatIf)  # `_make_what_if` checks it
-    return [(mean, None) for mean in what_if.average_by_cover(several)]
 
 
 def _by_rows(

@@ -348,7 +348,7 @@ class _TreeShuffling(_Shuffling):
     def prepare(self, n_threads: int) -> None:
         """Make a model that accepts the matrix in place of a table."""
         reader = copy.copy(self.model)
-        vars(reader)["_matrix"] = _identity
+        vars(reader)["_matrix"] = lambda matrix: matrix
         vars(reader)["n_jobs"] = n_threads
         self.model = reader
 
@@ -364,10 +364,6 @@ class _TreeShuffling(_Shuffling):
             return evaluator.measure(self.model, matrix)
         finally:
             matrix[:, features] = self._matrix[:, features]
-
-
-def _identity(matrix: Any) -> Any:
-    return matrix
 
 
 def _shuffling_of(model: Any, table: UserTable) -> _Shuffling:

@@ -25,12 +25,7 @@ from hedgerow._validation.fold_data import take_rows
 class UserTable:
     """A table that can be read by columns, subset by rows, and copied with columns replaced.
 
-    Attributes
-    ----------
-    X : array, sparse matrix or data frame
-        The table of the user; a sparse one in CSR format.
-    n_rows, n_columns : int
-    names : tuple, or None
+    `X` is the table of the user: an array, a data frame, or a sparse matrix in CSR format.
     """
 
     def __init__(self, X: Any) -> None:
@@ -96,17 +91,12 @@ def _frame(X: Any) -> nw.DataFrame[Any] | None:
 def _with_array_columns(
     X: NDArray[Any], places: Sequence[int], values: Sequence[NDArray[Any]]
 ) -> NDArray[Any]:
-    columns = [_numbers(new) if X.dtype.kind in "biuf" else new for new in values]
+    columns = [new.astype(np.float64) if X.dtype.kind in "biuf" else new for new in values]
     fits = all(holds(X.dtype, new) for new in columns)
     changed = X.copy() if fits else X.astype(np.float64)
     for place, new in zip(places, columns, strict=True):
         changed[:, place] = new
     return changed
-
-
-def _numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Return labels that are numbers as floats, None as NaN."""
-    return values.astype(np.float64)
 
 
 def holds(dtype: np.dtype[Any], values: NDArray[Any]) -> bool:
@@ -123,8 +113,9 @@ def _with_sparse_columns(X: Any, columns: dict[int, Any]) -> Any:
     parts, first = [], 0
     for place, new in sorted(columns.items()):
         parts.append(by_column[:, first:place])
-        is_sparse = scipy.sparse.issparse(new)
-        parts.append(new if is_sparse else scipy.sparse.csc_array(_numbers(new)[:, np.newaxis]))
+        if not scipy.sparse.issparse(new):
+            new = scipy.sparse.csc_array(new.astype(np.float64)[:, np.newaxis])
+        parts.append(new)
         first = place + 1
     parts.append(by_column[:, first:])
     return scipy.sparse.hstack(parts, format=X.format)
@@ -148,7 +139,7 @@ def _series(old: nw.Series[Any], values: NDArray[Any]) -> nw.Series[Any]:
     name, dtype, backend = old.name, old.dtype, old.implementation
     if values.dtype == object and not (dtype.is_numeric() or dtype == nw.Boolean):
         return nw.new_series(name, values.tolist(), dtype=dtype, backend=backend)
-    numbers = _numbers(values)
+    numbers = values.astype(np.float64)  # None becomes NaN
     series = nw.new_series(name, numbers, dtype=nw.Float64(), backend=backend)
     if np.isnan(numbers).any():
         series = series.fill_nan(None)
@@ -183,7 +174,4 @@ def table_values(X: Any, feature_names: Labels) -> NDArray[Any]:
 def _values(column: NumericColumn | LabelColumn) -> NDArray[Any]:
     if isinstance(column, LabelColumn):
         return np.array([*column.labels, None], dtype=object)[column.codes]
-    values = column.values.astype(np.float64)
-    if column.missing is not None:
-        values[column.missing] = np.nan
-    return values
+    return column.floats()

@@ -6,7 +6,6 @@ tables, one after another.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,11 +62,6 @@ class RowsAsPoints(Points):
 
     rows: UserTable
 
-    @classmethod
-    def of(cls, rows: UserTable, places: tuple[int, ...]) -> RowsAsPoints:
-        """Return the values of some columns as points."""
-        return cls(places, (), rows)
-
     def __len__(self) -> int:
         return self.rows.n_rows
 
@@ -76,44 +70,8 @@ class RowsAsPoints(Points):
         return table.with_columns_of(self.rows.take(at), self.places)
 
 
-class WhatIf(ABC):
-    """A fitted model, and rows whose columns can be replaced.
-
-    Attributes
-    ----------
-    table : UserTable
-        The rows.
-    names : Labels, a tuple of str
-        A name for each column.
-    output_names : tuple of str
-        A name for each output of the model.
-    unit : str
-        The unit of the outputs.
-    """
-
-    table: UserTable
-    names: Labels
-    output_names: tuple[str, ...]
-    unit: str
-
-    def precompute_grids(self, several: Sequence[Points]) -> None:  # noqa: B027  optional
-        """Encode the grids of all these points at once, for later calls."""
-
-    @abstractmethod
-    def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Return the mean prediction over rows at each point, (points, outputs)."""
-
-    @abstractmethod
-    def individual(self, points: Points) -> Floats:
-        """Return the prediction of each row at each point, (rows, points, outputs)."""
-
-    @abstractmethod
-    def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
-        """Return the predictions of rows, each at one point, (rows, outputs)."""
-
-
-class TreesWhatIf(WhatIf):
-    """A tree ensemble: its scores or its predictions."""
+class TreesWhatIf:
+    """A tree ensemble, its scores or its predictions, and rows whose columns can be replaced."""
 
     def __init__(self, trees: AdditiveTrees, X: Any, *, predicts: bool) -> None:
         self.trees, self.table = trees, UserTable(trees.features(X))
@@ -135,12 +93,15 @@ class TreesWhatIf(WhatIf):
             self._grids[points] = self._select_features(points, encoded[end - len(points) : end])
 
     def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Average scores by the rows of each leaf; average predictions row by row."""
+        """Return the mean prediction over rows at each point, (points, outputs).
+
+        Scores are averaged by the rows of each leaf, predictions row by row.
+        """
         place, values = self._grid(points)
         if self._prediction is None:
             mean = np.empty((len(points), len(self.output_names)))
-            self._native.mean_scores(
-                self._matrix, weights, place, values, mean, self.trees.n_threads
+            _native.mean_scores(
+                self._arrays, self._matrix, weights, place, values, mean, self.trees.n_threads
             )
             return mean
         total = np.zeros((len(points), len(self.output_names)))
@@ -153,7 +114,8 @@ class TreesWhatIf(WhatIf):
         """Return the mean scores over the training rows, by the cover of the nodes."""
         ends = np.cumsum([len(points) for points in several])
         mean = np.empty((ends[-1], len(self.output_names)))
-        self._native.scores_by_share(
+        _native.scores_by_share(
+            self._arrays,
             node_shares(self.trees.ensemble),
             [self._grid(points) for points in several],
             mean,
@@ -162,14 +124,14 @@ class TreesWhatIf(WhatIf):
         return np.split(mean, ends[:-1])
 
     def individual(self, points: Points) -> Floats:
-        """Follow rows and points down the trees together."""
+        """Return the prediction of each row at each point, (rows, points, outputs)."""
         predictions = np.empty((self.table.n_rows, len(points), len(self.output_names)))
         for block, scores in self._blocks(*self._grid(points)):
             predictions[block] = scores
         return predictions
 
     def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
-        """Predict rows with overwritten features, a block at a time."""
+        """Return the predictions of rows, each at one point, (rows, outputs)."""
         place, values = self._grid(points)
         features = np.flatnonzero(place >= 0)
         dtype = self._matrix.dtype if holds(self._matrix.dtype, values) else np.dtype(np.float64)
@@ -208,7 +170,9 @@ class TreesWhatIf(WhatIf):
         for first in range(0, self.table.n_rows, n_rows):
             rows = self._matrix[first : first + n_rows]
             scores = np.empty((len(rows), len(values), n_outputs))
-            self._native.scores_at_points(rows, place, values, scores, self.trees.n_threads)
+            _native.scores_at_points(
+                self._arrays, rows, place, values, scores, self.trees.n_threads
+            )
             response = self._to_response(scores.reshape(-1, n_outputs))
             yield slice(first, first + n_rows), response.reshape(scores.shape)
 
@@ -221,12 +185,8 @@ class TreesWhatIf(WhatIf):
         return self.trees.matrix(self.table.X)
 
     @cached_property
-    def _native(self) -> _native.Dependence:
-        e = self.trees.ensemble
-        return _native.Dependence(
-            *(e.feature, e.threshold, e.left, e.right, e.missing_left, e.category_set, e.value),
-            *(e.category_bits, e.tree_offset, e.tree_output, e.base_score),
-        )
+    def _arrays(self) -> _native.EnsembleArrays:
+        return self.trees.ensemble.native()
 
 
 def _concatenated(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
@@ -251,8 +211,8 @@ def _concatenated(several: Sequence[Points]) -> dict[int, NDArray[Any]]:
     }
 
 
-class PredictedWhatIf(WhatIf):
-    """Any model: the predictions of its methods for changed tables."""
+class PredictedWhatIf:
+    """Any model, and rows whose columns can be replaced: its predictions for changed tables."""
 
     def __init__(self, model: Any, X: Any, response: str) -> None:
         self.model, self.table = model, UserTable(X)
@@ -263,18 +223,18 @@ class PredictedWhatIf(WhatIf):
         self.unit = units.get(self._method, "the target")
 
     def average(self, points: Points, weights: Floats | None) -> Floats:
-        """Predict all rows, a block of points at a time."""
+        """Return the mean prediction over rows at each point, (points, outputs)."""
         if weights is None:
             return np.concatenate([predicted.mean(axis=1) for predicted in self._by_points(points)])
         weighted = [(one * weights[:, None]).sum(axis=1) for one in self._by_points(points)]
         return np.concatenate(weighted) / weights.sum()
 
     def individual(self, points: Points) -> Floats:
-        """Predict all rows, a block of points at a time."""
+        """Return the prediction of each row at each point, (rows, points, outputs)."""
         return np.concatenate(list(self._by_points(points))).swapaxes(0, 1)
 
     def predict_at(self, points: Points, rows: Indices, at: Indices) -> Floats:
-        """Predict the table of these rows."""
+        """Return the predictions of rows, each at one point, (rows, outputs)."""
         return self._predictions(points.insert_into(self.table.take(rows), at))
 
     def _by_points(self, points: Points) -> Iterator[Floats]:
@@ -312,16 +272,11 @@ class PredictedWhatIf(WhatIf):
         return tuple(number_names(first.shape[1]))
 
 
-def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
-    """Return a fitted model with the rows of a table.
+WhatIf = TreesWhatIf | PredictedWhatIf
 
-    Parameters
-    ----------
-    model : fitted estimator
-    X : table
-    response : {"auto", "score", "prediction"}
-        "auto" is the prediction.
-    """
+
+def make_what_if(model: Any, X: Any, response: str) -> WhatIf:
+    """Return a fitted model with the rows of a table; the response "auto" is the prediction."""
     RESPONSE.check(response)
     model = require_fitted(model)
     trees = trees_or_none(model)

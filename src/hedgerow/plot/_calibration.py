@@ -14,7 +14,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._colors import COLORS
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
-from hedgerow.plot._two_classes import Scored, scores_of_arrays, scores_of_estimator
+from hedgerow.plot._threshold_curves import Scored, scores_of_arrays, scores_of_estimator
 
 HISTOGRAM_BARS = 40
 _ARGUMENTS = (
@@ -58,32 +58,17 @@ class CalibrationDisplay(Display):
 
     _size = (5.2, 5.4)
 
-    def __init__(
-        self,
-        *,
-        prob_true: Floats,
-        prob_pred: Floats,
-        low: Floats,
-        high: Floats,
-        counts: Floats,
-        y_prob: Floats,
-        weight: Floats,
-        brier_score: float,
-        ece: float,
-        positive: str,
-        estimator_name: str | None = None,
-    ) -> None:
-        self.prob_true = prob_true
-        self.prob_pred = prob_pred
-        self.low = low
-        self.high = high
-        self.counts = counts
-        self.y_prob = y_prob
-        self.weight = weight
-        self.brier_score = brier_score
-        self.ece = ece
-        self.positive = positive
-        self.estimator_name = estimator_name
+    prob_true: Floats
+    prob_pred: Floats
+    low: Floats
+    high: Floats
+    counts: Floats
+    y_prob: Floats
+    weight: Floats
+    brier_score: float
+    ece: float
+    positive: str
+    estimator_name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -116,10 +101,6 @@ class CalibrationDisplay(Display):
             The positive class; by default the second of the two.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        CalibrationDisplay
         """
         require_axes(ax)
         scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,15 +15,20 @@ from hedgerow._data.target import read_fitted_classes, read_regression_target
 from hedgerow._params import FLAG, NOT_NEGATIVE, Number, Options, Parameter, any_of
 from hedgerow._result import imported
 from hedgerow._types import Floats
-from hedgerow.plot import _surfaces as surfaces
 from hedgerow.plot._colors import COLORMAP, INK, PALE_INK, class_colors, marker, tint
 from hedgerow.plot._decisions import (
     LEVELS,
     MARGINS,
     METHODS,
+    REGION,
     agrees,
     classes_of,
     decisions,
+    draw_borders,
+    draw_lines,
+    draw_numbers,
+    draw_regions,
+    draw_two_sides,
     has_margins,
     read_plane,
     require_drawable,
@@ -48,6 +54,7 @@ _PLACES = ("best", "outside", *(f"{v} {h}" for v in ("upper", "lower") for h in 
 _LEGEND = Parameter("legend", True, any_of(FLAG, Options(_PLACES)), "")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """The predictions of an estimator with two features, over the plane of these features.
 
@@ -114,36 +121,19 @@ class DecisionBoundaryDisplay:
     [-1.0, 1.0]
     """
 
-    def __init__(
-        self,
-        *,
-        xx0: Floats,
-        xx1: Floats,
-        response: Floats,
-        prediction: NDArray[Any],
-        response_method: str,
-        classes: NDArray[Any] | None = None,
-        class_names: Sequence[str] | None = None,
-        margins: bool = False,
-        points: Floats | None = None,
-        target: NDArray[Any] | None = None,
-        vectors: Floats | None = None,
-        xlabel: str = "",
-        ylabel: str = "",
-    ) -> None:
-        self.xx0 = xx0
-        self.xx1 = xx1
-        self.response = response
-        self.prediction = prediction
-        self.response_method = response_method
-        self.classes = classes
-        self.class_names = class_names
-        self.margins = margins
-        self.points = points
-        self.target = target
-        self.vectors = vectors
-        self.xlabel = xlabel
-        self.ylabel = ylabel
+    xx0: Floats
+    xx1: Floats
+    response: Floats
+    prediction: NDArray[Any]
+    response_method: str
+    classes: NDArray[Any] | None = None
+    class_names: Sequence[str] | None = None
+    margins: bool = False
+    points: Floats | None = None
+    target: NDArray[Any] | None = None
+    vectors: Floats | None = None
+    xlabel: str = ""
+    ylabel: str = ""
 
     @classmethod
     def from_estimator(
@@ -184,10 +174,6 @@ class DecisionBoundaryDisplay:
             Axes to draw on; by default those of a new figure.
         **plot_options
             Passed to `plot`.
-
-        Returns
-        -------
-        DecisionBoundaryDisplay
         """
         require_axes(ax)
         require_drawable(estimator)
@@ -273,17 +259,15 @@ class DecisionBoundaryDisplay:
         self.margins_: Any = None
         self.text_: list[Any] = []
         if palette is None:
-            self.surface_, self.boundary_, self.text_ = surfaces.numbers(
-                self.ax_, grid, self.response
-            )
+            self.surface_, self.boundary_, self.text_ = draw_numbers(self.ax_, grid, self.response)
             if self.boundary_ is not None and not self.text_:
                 self._draw_colorbar()
         elif len(palette) == 2 and self.response_method in LEVELS:
             self._draw_two_classes(palette, margins and self.margins)
         else:
             sure = self._certainty(len(palette)) if self.response_method in LEVELS else None
-            self.surface_ = surfaces.regions(self.ax_, grid, self.prediction, sure, palette)
-            self.boundary_ = surfaces.borders(self.ax_, grid, self.prediction) or None
+            self.surface_ = draw_regions(self.ax_, grid, self.prediction, sure, palette)
+            self.boundary_ = draw_borders(self.ax_, grid, self.prediction) or None
 
     def _draw_colorbar(self) -> None:
         """Add a colour bar if there is no room for labels on the lines."""
@@ -295,12 +279,12 @@ class DecisionBoundaryDisplay:
         if agrees(self.response, self.prediction, self.response_method):
             bands = BANDS if self.response_method == "predict_proba" else ()
             steps = (MARGINS[1],) if margins else bands
-            self.surface_ = surfaces.two_sides(ax, grid, self.response, level, steps, palette)
+            self.surface_ = draw_two_sides(ax, grid, self.response, level, steps, palette)
         else:
-            self.surface_ = surfaces.regions(ax, grid, self.prediction, None, palette)
-        self.boundary_ = surfaces.lines(ax, grid, self.response, [level], "solid", 1.8)
+            self.surface_ = draw_regions(ax, grid, self.prediction, None, palette)
+        self.boundary_ = draw_lines(ax, grid, self.response, [level], "solid", 1.8)
         if margins:
-            self.margins_ = surfaces.lines(ax, grid, self.response, MARGINS, "dashed", 1.2)
+            self.margins_ = draw_lines(ax, grid, self.response, MARGINS, "dashed", 1.2)
 
     def _certainty(self, n_classes: int) -> Floats:
         """Return the probabilities, rescaled from uniform (0) to certain (1)."""
@@ -373,7 +357,7 @@ class DecisionBoundaryDisplay:
         patch = imported("matplotlib.patches", "plot()").Patch
         handles = self.points_
         if len(handles) != len(palette) or self.target is None:
-            handles = [patch(facecolor=tint(color, surfaces.REGION)) for color in palette]
+            handles = [patch(facecolor=tint(color, REGION)) for color in palette]
         return [(handle, short(name)) for handle, name in zip(handles, names, strict=True)]
 
 

@@ -1,7 +1,8 @@
-"""The predictions of an estimator on a plane of two features, and the margins of SVMs."""
+"""The predictions of an estimator on a plane of two features: values, colours, contour lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,6 @@ import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._contract import Predictor
 from hedgerow._data.intake import as_matrix, learn_schema
@@ -19,8 +19,20 @@ from hedgerow._data.names import column_label, labels_of
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.plot._colors import COLORMAP, INK, tint
 from hedgerow.plot._display import plain
+from hedgerow.theory._voters import require_fitted
 
+Grid = tuple[Floats, Floats]
+
+# Strength of a class's colour in its region, and its fraction where the class is uncertain.
+REGION, UNSURE = 0.42, 0.4
+# Approximate number of contour lines.
+N_LINES = 8
+# Pieces per contour line, above which labels would cover the lines.
+MOST_PIECES = 2
+# Strength of the colours of numbers, weak enough for points to stand out.
+NUMBERS = 0.6
 METHODS = ("auto", "decision_function", "predict_proba", "predict")
 # The response at which both classes are equally likely.
 LEVELS = {"decision_function": 0.0, "predict_proba": 0.5}
@@ -46,9 +58,7 @@ class Decisions:
 
 def require_drawable(estimator: Predictor) -> None:
     """Raise unless this is a fitted classifier, regressor or outlier detector of two features."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise ParameterError(f"estimator={estimator!r} is not allowed; it must be {_ACCEPTED}.")
-    check_is_fitted(estimator)
+    require_fitted(estimator, _ACCEPTED, "estimator")
     is_kind = any(is_a(estimator) for is_a in (is_classifier, is_regressor, is_outlier_detector))
     if not is_kind or not hasattr(estimator, "predict"):
         raise ParameterError(f"estimator: {type(estimator).__name__} is not {_ACCEPTED}.")
@@ -254,3 +264,71 @@ def _steps(estimator: Predictor) -> tuple[list[Any], Any]:
 
 def _dense(table: Any) -> Floats:
     return np.asarray(table.toarray() if scipy.sparse.issparse(table) else table, np.float64)
+
+
+def draw_two_sides(
+    ax: Any, grid: Grid, response: Floats, level: float, steps: Sequence[float], colors: Floats
+) -> Any:
+    """Colour the sides of a level by the first and second of two colours.
+
+    Colours are paler near the level, and stronger from step to step away from it.
+    """
+    strengths = REGION * np.linspace(UNSURE, 1.0, len(steps) + 1) if steps else np.array([REGION])
+    # Levels must increase, and the last must be beyond all responses.
+    farthest = 1.0 + max(float(np.abs(response - level).max()), *steps, 0.0)
+    away = np.array([*steps, farthest])
+    levels = [*(level - away[::-1]), level, *(level + away)]
+    tints = [tint(colors[0], s) for s in strengths[::-1]] + [tint(colors[1], s) for s in strengths]
+    return ax.contourf(*grid, response, levels=levels, colors=tints, zorder=0)
+
+
+def draw_regions(
+    ax: Any, grid: Grid, prediction: NDArray[Any], sure: Floats | None, colors: Floats
+) -> Any:
+    """Colour each point of a grid by its class, paler where `sure` is closer to 0."""
+    strength = np.ones(prediction.shape) if sure is None else UNSURE + (1.0 - UNSURE) * sure
+    image = tint(colors[prediction], REGION * strength[..., np.newaxis])
+    return ax.pcolormesh(*grid, image, shading="nearest", rasterized=True, zorder=0)
+
+
+def draw_borders(ax: Any, grid: Grid, prediction: NDArray[Any]) -> list[Any]:
+    """Draw the boundaries between the regions of classes, around all classes but one."""
+    present = np.unique(prediction)
+    around = [np.where(prediction == place, 1.0, 0.0) for place in present[1:]]
+    return [draw_lines(ax, grid, indicator, [0.5], "solid", 1.3) for indicator in around]
+
+
+def draw_numbers(ax: Any, grid: Grid, response: Floats) -> tuple[Any, Any, list[Any]]:
+    """Colour numbers, and draw contour lines with labels.
+
+    There are no lines if all numbers are equal, and no labels if lines are in many pieces, as
+    those of trees.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = float(response.min()), float(response.max())
+    levels = MaxNLocator(N_LINES).tick_values(low, high)
+    surface = ax.contourf(*grid, response, levels=levels, cmap=COLORMAP, alpha=NUMBERS, zorder=0)
+    contours = draw_lines(ax, grid, response, levels, "solid", 0.8)
+    if contours is None or _n_pieces(contours) > MOST_PIECES * len(levels):
+        return surface, contours, []
+    return surface, contours, list(ax.clabel(contours, fontsize="small"))
+
+
+def _n_pieces(contours: Any) -> int:
+    """Return the number of connected pieces of all contour lines."""
+    codes = [path.codes for path in contours.get_paths() if path.codes is not None]
+    return sum(int((code == 1).sum()) for code in codes)  # 1 is MOVETO
+
+
+def draw_lines(
+    ax: Any, grid: Grid, values: Floats, levels: Sequence[float], style: str, width: float
+) -> Any:
+    """Draw contour lines at the levels; None if the values do not cross any."""
+    # matplotlib warns about levels that do not occur.
+    present = [level for level in levels if values.min() < level < values.max()]
+    if not present:
+        return None
+    return ax.contour(
+        *grid, values, levels=present, colors=INK, linestyles=style, linewidths=width, zorder=2
+    )

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, isfinite, log10
 from textwrap import fill
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
+from hedgerow._params import COUNT, Parameter
 from hedgerow._result import imported
 from hedgerow.exceptions import ParameterError
 
 SMALL = "small"
+# A legend to the right of the axes.
+BESIDE_AXES: dict[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (1.01, 1.0),
+    "borderaxespad": 0.0,
+    "frameon": False,
+    "fontsize": SMALL,
+}
 # Maximum length of a name; longer ones are shortened in the middle.
 LONGEST_NAME = 26
 # Characters in a line of an axis label.
@@ -25,10 +35,14 @@ SMALLEST = 5.0
 MOST_TICKS = 6
 # Tick steps, up to a power of 10.
 ROUND = (1, 2, 2.5, 5, 10)
+TOP = Parameter("top", 12, COUNT, "")  # number of features to draw
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Display(ABC):
     """A plot with its data, which can be drawn repeatedly.
+
+    Subclasses are dataclasses: they declare their data as fields, which constructors take by name.
 
     Attributes
     ----------
@@ -37,6 +51,9 @@ class Display(ABC):
     """
 
     _size: ClassVar[tuple[float, float]] = (6.0, 4.0)  # of a new figure, in inches
+
+    def __init_subclass__(cls) -> None:
+        dataclass(cls, kw_only=True, eq=False, repr=False)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
@@ -51,10 +68,13 @@ class Display(ABC):
         This display, with ``ax_`` and ``figure_``.
         """
         require_axes(ax)
-        self.ax_ = new_axes(*self._figure_size()) if ax is None else ax
+        self.ax_ = self._new_axes() if ax is None else ax
         self.figure_ = self.ax_.figure
         self._draw()
         return self
+
+    def _new_axes(self) -> Any:
+        return new_axes(*self._figure_size())
 
     def _figure_size(self) -> tuple[float, float]:
         return self._size
@@ -147,6 +167,13 @@ def sparse_ticks(
 def open_frame(ax: Any) -> None:
     """Hide the top and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def write_beside(ax: Any, text: str, at: tuple[float, float], offset: float, **style: Any) -> None:
+    """Write a small text to the right of a point or, with a negative offset, to its left."""
+    side = "left" if offset >= 0.0 else "right"
+    place = {"xytext": (offset, 0), "textcoords": "offset points", "ha": side, "va": "center"}
+    ax.annotate(text, at, **place, fontsize=SMALL, **style)
 
 
 def panel(ax: Any, side: Literal["below", "right"], share: float, **options: Any) -> Any:

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.target import read_numbers_with_missing
-from hedgerow._params import COUNT, Options, Parameter, short_repr
+from hedgerow._params import Options, Parameter
 from hedgerow._result import GREY
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -19,21 +18,22 @@ from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
     LABEL,
     LONGEST_NAME,
-    SMALL,
+    TOP,
     Display,
     number,
     open_frame,
     require_axes,
     shorts,
     wrapped,
+    write_beside,
 )
+from hedgerow.theory._voters import require_fitted
 
 _LABELS = {
     "gain": "total gain of the splits on the feature",
     "split": "number of splits on the feature",
     "cover": "total cover of the splits on the feature",
 }
-_TOP = Parameter("top", 15, COUNT, "")
 _KIND = Parameter("kind", "gain", Options(tuple(_LABELS)), "")
 # Height in inches of a row of bars in a new figure, and of the axis below.
 ROW, BELOW = 0.26, 0.9
@@ -51,7 +51,7 @@ class ImportanceDisplay(Display):
     values : array of shape (n_features,)
         Their importances.
     errors : array of shape (n_features,), optional
-        Half the length of the error bars.
+        Half the length of the error bars, such as standard deviations.
     label : str
         Meaning of the values, with their unit.
     top : int
@@ -69,24 +69,13 @@ class ImportanceDisplay(Display):
         The axes and the figure of the last drawing.
     """
 
-    def __init__(
-        self,
-        *,
-        names: Sequence[str],
-        values: Floats,
-        errors: Floats | None = None,
-        label: str = "importance",
-        top: int = 15,
-        longest: int = LONGEST_NAME,
-        things: str = "features",
-    ) -> None:
-        self.names = names
-        self.values = values
-        self.errors = errors
-        self.label = label
-        self.top = top
-        self.longest = longest
-        self.things = things
+    names: Sequence[str]
+    values: Floats
+    errors: Floats | None = None
+    label: str = "importance"
+    top: int = 15
+    longest: int = LONGEST_NAME
+    things: str = "features"
 
     @property
     def order(self) -> Any:
@@ -111,18 +100,10 @@ class ImportanceDisplay(Display):
             Number of features to draw.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ImportanceDisplay
         """
         require_axes(ax)
         _KIND.check(kind)
-        if isinstance(model, type) or not hasattr(model, "fit"):
-            raise ParameterError(
-                f"model={short_repr(model)} is not allowed; it must be a fitted estimator."
-            )
-        check_is_fitted(model)
+        require_fitted(model, "a fitted estimator")
         values, label = _importances(model, kind)
         names = labels_of(fitted_names(model), len(values))
         return cls.from_values(names, values, label=label, top=top, ax=ax)
@@ -138,29 +119,15 @@ class ImportanceDisplay(Display):
         top: int = 15,
         ax: Any = None,
     ) -> Self:
-        """Draw importances.
+        """Draw importances; the other parameters are those of the class.
 
         Parameters
         ----------
-        names : sequence of str
-            The features.
-        values : array of shape (n_features,)
-            Their importances.
-        errors : array of shape (n_features,), optional
-            Half the length of the error bars, such as standard deviations.
-        label : str, default="importance"
-            Meaning of the values, with their unit.
-        top : int, default=15
-            Number of features to draw.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ImportanceDisplay
         """
         require_axes(ax)
-        _TOP.check(top)
+        TOP.check(top)
         numbers = _finite(values, "values", len(names))
         spread = None if errors is None else _finite(errors, "errors", len(names))
         if spread is not None and spread.min() < 0.0:
@@ -200,15 +167,7 @@ class ImportanceDisplay(Display):
         # At negative bars also on the right: the names are on the left.
         ends = np.maximum(values + errors, 0.0)
         for y, (value, end) in enumerate(zip(values, ends, strict=True)):
-            self.ax_.annotate(
-                number(float(value)),
-                (float(end), y),
-                xytext=(3, 0),
-                textcoords="offset points",
-                ha="left",
-                va="center",
-                fontsize=SMALL,
-            )
+            write_beside(self.ax_, number(float(value)), (float(end), y), 3)
         low, high = min((values - errors).min(), 0.0), ends.max()
         span = (high - low) or 1.0
         self.ax_.set_xlim(low - (0.03 * span if low < 0.0 else 0.0), high + 0.18 * span)

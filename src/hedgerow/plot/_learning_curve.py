@@ -56,24 +56,13 @@ class LearningCurveDisplay(Display):
         The trials of ``n_estimators="auto"``, drawn if there are no other curves.
     """
 
-    def __init__(
-        self,
-        *,
-        curves: Mapping[str, Curve],
-        xlabel: str,
-        ylabel: str,
-        chosen: int | None = None,
-        trials: Sequence[Curve] = (),
-        bound: AdaBoostBound | None = None,
-        choice: Choice | None = None,
-    ) -> None:
-        self.curves = curves
-        self.xlabel = xlabel
-        self.ylabel = ylabel
-        self.chosen = chosen
-        self.trials = trials
-        self.bound = bound
-        self.choice = choice
+    curves: Mapping[str, Curve]
+    xlabel: str
+    ylabel: str
+    chosen: int | None = None
+    trials: Sequence[Curve] = ()
+    bound: AdaBoostBound | None = None
+    choice: Choice | None = None
 
     @classmethod
     def from_estimator(
@@ -94,24 +83,13 @@ class LearningCurveDisplay(Display):
             The metric of a boosted model; the first by default.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        LearningCurveDisplay
         """
         require_axes(ax)
-        if isinstance(model, GradientBoosting):
-            check_is_fitted(model)
-            return cls(**_of_rounds(model, metric)).plot(ax)
-        if metric is not None:
+        if metric is not None and not isinstance(model, GradientBoosting):
             raise ParameterError(f"metric={metric!r}: only boosted models have several metrics.")
-        if isinstance(model, Stagewise):
+        if isinstance(model, GradientBoosting | Stagewise | AdaBoost | Forest):
             check_is_fitted(model)
-            return cls(**_of_stages(model)).plot(ax)
-        if isinstance(model, AdaBoost | Forest):
-            check_is_fitted(model)
-            parts = _of_trees if isinstance(model, Forest) else _of_adaboost
-            return cls(**parts(model, X, y)).plot(ax)
+            return cls(**_parts(model, X, y, metric)).plot(ax)
         raise ParameterError(
             f"model: {type(model).__name__} is not allowed; it must be a fitted boosted model, "
             "stagewise model, AdaBoost or forest of Hedgerow."
@@ -155,6 +133,14 @@ class LearningCurveDisplay(Display):
             label=f"best: round {self.chosen}, {number(value, 4)}",
             zorder=4,
         )
+
+
+def _parts(model: Any, X: Any, y: Any, metric: str | None) -> dict[str, Any]:
+    if isinstance(model, GradientBoosting):
+        return _of_rounds(model, metric)
+    if isinstance(model, Stagewise):
+        return _of_stages(model)
+    return _of_trees(model, X, y) if isinstance(model, Forest) else _of_adaboost(model, X, y)
 
 
 def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from hedgerow._contract import Predictor
 from hedgerow._curves import histogram, running_median
@@ -19,6 +18,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, PALE_INK
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
+from hedgerow.theory._voters import require_fitted
 
 MOST_BARS = 40
 _PANEL = Parameter("panel", "qq", Options(("qq", "histogram")), "")
@@ -52,24 +52,13 @@ class ResidualDisplay(Display):
 
     _size = (8.4, 4.0)
 
-    def __init__(
-        self,
-        *,
-        y_pred: Floats,
-        residuals: Floats,
-        median_x: Floats,
-        median: Floats,
-        panel: str = "qq",
-        estimator_name: str | None = None,
-        target: str = "target",
-    ) -> None:
-        self.y_pred = y_pred
-        self.residuals = residuals
-        self.median_x = median_x
-        self.median = median
-        self.panel = panel
-        self.estimator_name = estimator_name
-        self.target = target
+    y_pred: Floats
+    residuals: Floats
+    median_x: Floats
+    median: Floats
+    panel: str = "qq"
+    estimator_name: str | None = None
+    target: str = "target"
 
     @classmethod
     def from_estimator(
@@ -87,17 +76,9 @@ class ResidualDisplay(Display):
             The second panel: a Q–Q plot against the normal distribution, or a histogram.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        ResidualDisplay
         """
         require_axes(ax)
-        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-            raise ParameterError(
-                f"estimator={estimator!r} is not allowed; it must be a fitted regressor."
-            )
-        check_is_fitted(estimator)
+        require_fitted(estimator, "a fitted regressor", "estimator")
         if not is_regressor(estimator):
             raise ParameterError(f"estimator: {type(estimator).__name__} is not a regressor.")
         predicted = np.asarray(estimator.predict(sound(X)))

@@ -9,14 +9,12 @@ from functools import singledispatch
 from typing import Any
 
 from hedgerow._result import PermutationImportance, Result
-from hedgerow.explain._accumulated import AccumulatedEffects
 from hedgerow.explain._importance import Importance
 from hedgerow.explain._interaction import InteractionStrength
-from hedgerow.explain._partial import PartialDependence
 from hedgerow.explain._shap import ShapValues
 from hedgerow.plot._display import short
 from hedgerow.plot._importance import ImportanceDisplay, bars_size, names_of
-from hedgerow.plot._over_columns import alone, draw_panel, fit_panels
+from hedgerow.plot._partial_dependence import OverColumns, alone, draw_panel, fit_panels
 from hedgerow.plot._shap import ShapBeeswarmDisplay
 
 MOST_BARS = 20
@@ -62,7 +60,7 @@ def _(result: InteractionStrength) -> ImportanceDisplay:
 
 def draw(result: Result, ax: Any) -> None:
     """Draw a result onto matplotlib axes."""
-    if isinstance(result, PartialDependence | AccumulatedEffects):
+    if isinstance(result, OverColumns):
         draw_panel(ax, result)
         fit_panels([ax], [result])
     else:
@@ -71,7 +69,7 @@ def draw(result: Result, ax: Any) -> None:
 
 def figure_size(result: Result) -> tuple[float, float]:
     """Return the size of a new figure for a result, in inches."""
-    if isinstance(result, PartialDependence | AccumulatedEffects):
+    if isinstance(result, OverColumns):
         return alone(result)
     if display_of.dispatch(type(result)) is display_of.dispatch(Result):
         return FIGURE_SIZE  # for results that draw themselves

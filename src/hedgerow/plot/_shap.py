@@ -7,13 +7,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import explain
 from hedgerow._params import Number, Parameter
 from hedgerow._result import GREY, imported
 from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, PALE_INK, class_colors, ramp
 from hedgerow.plot._display import (
+    BESIDE_AXES,
     LABEL,
     SMALL,
+    TOP,
     Display,
     counted,
     fit_labels,
@@ -26,13 +29,12 @@ from hedgerow.plot._display import (
     signed,
     sparse_ticks,
     wrapped,
+    write_beside,
 )
 from hedgerow.plot._importance import ImportanceDisplay, bars_size
 from hedgerow.plot._shap_data import (
     FeatureValues,
     ShapData,
-    check_top,
-    explain,
     prepare_shap,
     swarm,
 )
@@ -78,27 +80,14 @@ class _ShapDisplay(Display):
         """
         require_axes(ax)
         display: Any = cls
-        return display.from_values(explain(model, X), *selection, output=output, ax=ax, **options)
+        values = explain.shap_values(model, X)
+        return display.from_values(values, *selection, output=output, ax=ax, **options)
 
 
-class ShapBeeswarmDisplay(_ShapDisplay):
-    """A beeswarm plot of SHAP values: a line of dots for each feature, the most important first.
+class _ShapSummaryDisplay(_ShapDisplay):
+    """A display of the SHAP values of many rows, by feature."""
 
-    Create it with `from_values` or `from_estimator`. A dot is a row, coloured by the value of the
-    feature (grey if it is categorical or missing). Dots are piled up where values are close. If a
-    pile would be too high, all piles of the feature are reduced to fewer dots than rows.
-
-    Parameters
-    ----------
-    shap : ShapData
-        The SHAP values.
-    top : int
-        Number of features to draw.
-    """
-
-    def __init__(self, *, shap: ShapData, top: int = 12) -> None:
-        self.shap = shap
-        self.top = top
+    top: int = 12
 
     @classmethod
     def from_values(cls, shap: Any, *, output: Any = None, top: int = 12, ax: Any = None) -> Self:
@@ -116,8 +105,24 @@ class ShapBeeswarmDisplay(_ShapDisplay):
             Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        check_top(top)
+        TOP.check(top)
         return cls(shap=prepare_shap(shap, output), top=top).plot(ax)
+
+
+class ShapBeeswarmDisplay(_ShapSummaryDisplay):
+    """A beeswarm plot of SHAP values: a line of dots for each feature, the most important first.
+
+    Create it with `from_values` or `from_estimator`. A dot is a row, coloured by the value of the
+    feature (grey if it is categorical or missing). Dots are piled up where values are close. If a
+    pile would be too high, all piles of the feature are reduced to fewer dots than rows.
+
+    Parameters
+    ----------
+    shap : ShapData
+        The SHAP values.
+    top : int
+        Number of features to draw.
+    """
 
     def _figure_size(self) -> tuple[float, float]:
         return 7.0, BELOW + ROW * max(min(self.top, len(self.shap.names)), 3)
@@ -173,7 +178,7 @@ class ShapBeeswarmDisplay(_ShapDisplay):
         )
 
 
-class ShapBarDisplay(_ShapDisplay):
+class ShapBarDisplay(_ShapSummaryDisplay):
     """The mean absolute SHAP value of each feature, as bars.
 
     Create it with `from_values` or `from_estimator`.
@@ -186,29 +191,14 @@ class ShapBarDisplay(_ShapDisplay):
         Number of features to draw.
     """
 
-    def __init__(self, *, shap: ShapData, top: int = 12) -> None:
-        self.shap = shap
-        self.top = top
-
-    @classmethod
-    def from_values(cls, shap: Any, *, output: Any = None, top: int = 12, ax: Any = None) -> Self:
-        """Draw SHAP values; parameters are those of `ShapBeeswarmDisplay.from_values`."""
-        require_axes(ax)
-        check_top(top)
-        return cls(shap=prepare_shap(shap, output), top=top).plot(ax)
-
-    def _bars(self) -> ImportanceDisplay:
-        shap = self.shap
-        label = "mean |SHAP value|" + (f" ({shap.measured_in})" if shap.unit else "")
-        return ImportanceDisplay(
-            names=shap.names, values=shap.importance, label=label, top=self.top
-        )
-
     def _figure_size(self) -> tuple[float, float]:
         return bars_size(min(self.top, len(self.shap.names)))
 
     def _draw(self) -> None:
-        self._bars().plot(self.ax_)
+        shap, top = self.shap, self.top
+        label = "mean |SHAP value|" + (f" ({shap.measured_in})" if shap.unit else "")
+        bars = ImportanceDisplay(names=shap.names, values=shap.importance, label=label, top=top)
+        bars.plot(self.ax_)
 
 
 class ShapWaterfallDisplay(_ShapDisplay):
@@ -231,10 +221,8 @@ class ShapWaterfallDisplay(_ShapDisplay):
         Label and SHAP value of each bar, from the base value upwards.
     """
 
-    def __init__(self, *, shap: ShapData, row: int = 0, top: int = 9) -> None:
-        self.shap = shap
-        self.row = row
-        self.top = top
+    row: int = 0
+    top: int = 9
 
     @classmethod
     def from_values(
@@ -256,7 +244,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
             Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        check_top(top)
+        TOP.check(top)
         data = prepare_shap(shap, output)
         Parameter("row", 0, Number(0, len(data.values) - 1, integer=True), "").check(row)
         return cls(shap=data, row=int(row), top=top).plot(ax)
@@ -291,15 +279,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
         for y, ((_, value), start, end) in enumerate(zip(steps, starts, ends, strict=True)):
             ax.barh(y, value, left=start, height=0.62, color=UP if value > 0.0 else DOWN)
             ax.plot([end, end], [y - 0.31, y + 1.31], color=GREY, linewidth=0.7, zorder=0)
-            ax.annotate(
-                signed(value),
-                (end, y),
-                xytext=(4 if value >= 0.0 else -4, 0),
-                textcoords="offset points",
-                ha="left" if value >= 0.0 else "right",
-                va="center",
-                fontsize=SMALL,
-            )
+            write_beside(ax, signed(value), (end, y), 4 if value >= 0.0 else -4)
         ax.axvline(base, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
         ax.set_yticks(range(len(steps)), [text for text, _ in steps])
         self._write_ends(base, float(ends[-1]), len(steps))
@@ -321,16 +301,7 @@ class ShapWaterfallDisplay(_ShapDisplay):
             (end, n_steps - 0.15, f"prediction {number(end)}"),
         ):
             side = 1 if x < middle else -1  # towards the middle, where there is space
-            self.ax_.annotate(
-                text,
-                (x, y),
-                xytext=(4 * side, 0),
-                textcoords="offset points",
-                ha="left" if side > 0 else "right",
-                va="center",
-                fontsize=SMALL,
-                color=PALE_INK,
-            )
+            write_beside(self.ax_, text, (x, y), 4 * side, color=PALE_INK)
 
 
 class ShapDependenceDisplay(_ShapDisplay):
@@ -351,10 +322,8 @@ class ShapDependenceDisplay(_ShapDisplay):
 
     _size: ClassVar[tuple[float, float]] = (6.4, 4.2)
 
-    def __init__(self, *, shap: ShapData, feature: int, color: int | None = None) -> None:
-        self.shap = shap
-        self.feature = feature
-        self.color = color
+    feature: int
+    color: int | None = None
 
     @classmethod
     def from_values(
@@ -413,12 +382,8 @@ class ShapDependenceDisplay(_ShapDisplay):
                 [patch(facecolor=color) for color in palette[: len(texts)]],
                 texts,
                 title=name,
-                loc="upper left",
-                bbox_to_anchor=(1.01, 1.0),
-                borderaxespad=0.0,
-                frameon=False,
-                fontsize=SMALL,
                 title_fontsize=SMALL,
+                **BESIDE_AXES,
             )
             return palette[column.codes]  # missing, code −1, has the last
         level = _between(column)
@@ -433,10 +398,8 @@ class ShapDependenceDisplay(_ShapDisplay):
         if column.numbers is None:
             fit_labels(axis)
         elif np.isnan(column.numbers).any():
-            present = column.numbers[~np.isnan(column.numbers)]
-            low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
-            gap = float(high + MISSING_OFFSET * ((high - low) or 1.0))
-            sparse_ticks(axis, float(low), float(high), (gap, "missing"))
+            low, high, at = _with_missing(column.numbers)
+            sparse_ticks(axis, low, high, (at, "missing"))
         else:
             sparse_ticks(axis, *self.ax_.get_xlim())
 
@@ -458,12 +421,17 @@ class ShapDependenceDisplay(_ShapDisplay):
         missing = np.isnan(numbers)
         if not missing.any():
             return numbers
-        present = numbers[~missing]
-        low, high = (present.min(), present.max()) if len(present) else (0.0, 1.0)
+        low, high, at = _with_missing(numbers)
         span = (high - low) or 1.0
-        at = high + MISSING_OFFSET * span
         ax.set_xlim(low - 0.04 * span, at + 0.08 * span)
         return np.where(missing, at + 0.06 * span * spread, numbers)
+
+
+def _with_missing(numbers: Floats) -> tuple[float, float, float]:
+    """Return the smallest and the largest number, and the position of missing values beside it."""
+    present = numbers[~np.isnan(numbers)]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 1.0)
+    return low, high, high + MISSING_OFFSET * ((high - low) or 1.0)
 
 
 def _between(column: FeatureValues) -> Floats:

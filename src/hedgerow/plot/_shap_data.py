@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,10 @@ from numpy.typing import NDArray
 from hedgerow._data.columns import CategoricalColumn
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.names import Labels
-from hedgerow._params import COUNT, Parameter
 from hedgerow._tree.additive import numbered_names
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._display import number, short, unit_of
-
-_TOP = Parameter("top", 12, COUNT, "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +124,6 @@ def _unit(shap: Any, place: int, n_outputs: int) -> str:
     return unit if names is None else unit_of(unit, names[place], n_outputs)
 
 
-def check_top(top: Any) -> None:
-    """Raise unless this is a positive number of features."""
-    _TOP.check(top)
-
-
 def output_place(of: Any, n_outputs: int, output: Any) -> int:
     """Return the index of an output by its number or name, which may be a class."""
     output_names = getattr(of, "output_names", None)
@@ -164,16 +155,8 @@ def _columns(data: Any, shape: tuple[int, ...]) -> list[FeatureValues]:
             texts = [str(value) for value in schema.categories[j].values]
             columns.append(FeatureValues(None, np.asarray(column.codes, np.int64), texts))
         else:
-            numbers = np.array(column.values, np.float64)
-            if column.missing is not None:
-                numbers[column.missing] = np.nan
-            columns.append(FeatureValues(numbers))
+            columns.append(FeatureValues(column.floats()))
     return columns
-
-
-def explain(model: Any, X: Any) -> Any:
-    """Return the SHAP values of rows; imported here because `explain` is a higher layer."""
-    return import_module("hedgerow.explain").shap_values(model, X)
 
 
 def swarm(
@@ -184,17 +167,7 @@ def swarm(
     Values in one bin of a dot's width form a pile that is centred on the line. In a pile, dots are
     sorted by `level`, with NaN at the bottom. If a pile has more than `most` dots, piles of n dots
     are reduced to most · √(n / largest), so that higher ones stay higher; dots are omitted evenly.
-
-    Parameters
-    ----------
-    values : array of shape (n_rows,)
-        Positions along the line.
-    level : array of shape (n_rows,)
-        Sort key within a pile; NaN where unknown.
-    width : float
-        Diameter of a dot, in the unit of the values.
-    most : int
-        Maximum number of dots in a pile.
+    `width` is the diameter of a dot, in the unit of the values.
     """
     bins = np.floor(values / width + 0.5).astype(np.int64)
     order = np.lexsort((np.nan_to_num(level, nan=-1.0), bins))

@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow import explain
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._data.sparse import sound_rows
 from hedgerow._params import Number, Parameter
@@ -24,6 +26,7 @@ from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
     LABEL,
     SMALL,
+    TOP,
     Display,
     counted,
     measured,
@@ -34,7 +37,7 @@ from hedgerow.plot._display import (
     signed,
     wrapped,
 )
-from hedgerow.plot._shap_data import ShapData, check_top, explain, prepare_shap
+from hedgerow.plot._shap_data import prepare_shap
 
 # Maximum number of points of a line, which looks smooth with fewer.
 MOST_POINTS = 60
@@ -65,24 +68,13 @@ class StagedShapDisplay(Display):
 
     _size: ClassVar[tuple[float, float]] = (7.2, 4.4)
 
-    def __init__(
-        self,
-        *,
-        rounds: NDArray[np.int64],
-        contributions: Floats,
-        labels: Sequence[str],
-        base: float,
-        score: float,
-        unit: str,
-        top: int = 6,
-    ) -> None:
-        self.rounds = rounds
-        self.contributions = contributions
-        self.labels = labels
-        self.base = base
-        self.score = score
-        self.unit = unit
-        self.top = top
+    rounds: NDArray[np.int64]
+    contributions: Floats
+    labels: Sequence[str]
+    base: float
+    score: float
+    unit: str
+    top: int = 6
 
     @classmethod
     def from_estimator(
@@ -111,13 +103,9 @@ class StagedShapDisplay(Display):
             Number of features with a line of their own.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        StagedShapDisplay
         """
         require_axes(ax)
-        check_top(top)
+        TOP.check(top)
         if not isinstance(model, GradientBoosting):
             raise ParameterError(
                 f"model is a {type(model).__name__}, but must be a gradient boosting estimator: "
@@ -126,13 +114,16 @@ class StagedShapDisplay(Display):
         check_is_fitted(model)
         one = _one_row(X, row)
         rounds = np.unique(np.linspace(1, model.n_iter_, MOST_POINTS).round().astype(np.int64))
-        stages = [prepare_shap(explain(model[: int(k)], one), output) for k in rounds]
+        stages = [prepare_shap(explain.shap_values(model[: int(k)], one), output) for k in rounds]
         final = stages[-1]
         values = np.stack([stage.values[0] for stage in stages])
         return cls(
             rounds=np.concatenate([[0], rounds]),
             contributions=np.concatenate([np.zeros_like(values[:1]), values]),
-            labels=[_label(final, j) for j in range(len(final.names))],
+            labels=[
+                f"{short(name, 22)} = {column.text(0)}"
+                for name, column in zip(final.names, final.columns, strict=True)
+            ],
             base=float(final.base[0]),
             score=float(final.base[0] + final.values[0].sum()),
             unit=final.unit,
@@ -200,18 +191,11 @@ class StagedShapDisplay(Display):
 def spread(places: Sequence[float], apart: float) -> list[float]:
     """Move increasing numbers to a minimum distance with the least squared change.
 
-    This is isotonic regression of the numbers minus i times the distance: neighbours that are too
-    close form a block around their common mean.
+    This is isotonic regression of the numbers minus i times the distance.
     """
-    blocks: list[tuple[float, int]] = []  # mean and size
-    for i, place in enumerate(places):
-        mean, size = place - i * apart, 1
-        while blocks and blocks[-1][0] > mean:
-            before, n = blocks.pop()
-            mean, size = (mean * size + before * n) / (size + n), size + n
-        blocks.append((mean, size))
-    fitted = [mean for mean, size in blocks for _ in range(size)]
-    return [mean + i * apart for i, mean in enumerate(fitted)]
+    steps = apart * np.arange(len(places))
+    moved = isotonic_regression(np.asarray(places) - steps) + steps
+    return [float(place) for place in moved]
 
 
 def _one_row(X: Any, row: int) -> Any:
@@ -219,7 +203,3 @@ def _one_row(X: Any, row: int) -> Any:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     Parameter("row", 0, Number(0, n_rows - 1, integer=True), "").check(row)
     return take_rows(X, np.array([row]))
-
-
-def _label(shap: ShapData, feature: int) -> str:
-    return f"{short(shap.names[feature], 22)} = {shap.columns[feature].text(0)}"

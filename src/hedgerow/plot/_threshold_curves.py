@@ -1,14 +1,31 @@
-"""The displays of ROC and precision–recall curves, with an operating point."""
+"""The displays of ROC and precision–recall curves, with an operating point.
+
+The expected cost of a threshold follows from the costs of a false positive and a false negative.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from hedgerow._contract import Predictor
 from hedgerow._curves import ThresholdCounts
+from hedgerow._data.sparse import sound
+from hedgerow._data.target import (
+    read_classification_target,
+    read_fitted_classes,
+    read_regression_target,
+    read_weights,
+)
+from hedgerow._params import NOT_NEGATIVE, NOTHING, Number, Parameter, any_of
 from hedgerow._result import GREY
 from hedgerow._types import Floats
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
     LABEL,
@@ -20,18 +37,172 @@ from hedgerow.plot._display import (
     short,
     wrapped,
 )
-from hedgerow.plot._two_classes import (
-    Operation,
-    Scored,
-    count,
-    operation,
-    scores_of_arrays,
-    scores_of_estimator,
+from hedgerow.theory._voters import require_fitted
+
+_COSTS = tuple(
+    Parameter(name, None, any_of(NOT_NEGATIVE, NOTHING), "")
+    for name in ("cost_false_positive", "cost_false_negative")
 )
+_THRESHOLD = Parameter("threshold", None, any_of(Number(), NOTHING), "")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Rows with their class, score and weight, and the name of the positive class."""
+
+    is_positive: NDArray[np.bool_]
+    score: Floats
+    weight: Floats
+    positive: str
+    is_probability: bool
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """The result of one threshold: rows whose score reaches it are predicted positive."""
+
+    threshold: float  # infinite if no row is predicted positive
+    fpr: float
+    tpr: float  # which is also the recall
+    precision: float  # 1 if no row is predicted positive
+    cost: float | None  # expected, per row, if there are costs
+
+    def text(self) -> str:
+        """Return the threshold and its cost as text."""
+        at = "none positive" if np.isinf(self.threshold) else f"threshold {number(self.threshold)}"
+        return at if self.cost is None else f"{at}, cost {number(self.cost)} per row"
+
+
+def scores_of_estimator(
+    estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any
+) -> Scored:
+    """Return the probabilities of a binary classifier, or else its decision function."""
+    require_fitted(estimator, _ACCEPTED, "estimator")
+    classes: Any = getattr(estimator, "classes_", None)
+    if not is_classifier(estimator) or isinstance(classes, list) or len(classes) != 2:
+        raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
+    positive = _positive_index(classes, pos_label)
+    X = sound(X)
+    is_probability = hasattr(estimator, "predict_proba")
+    if hasattr(estimator, "predict_proba"):
+        score = np.asarray(estimator.predict_proba(X), np.float64)[:, positive]
+    elif hasattr(estimator, "decision_function"):
+        score = np.asarray(estimator.decision_function(X), np.float64) * (2 * positive - 1)
+    else:
+        raise ParameterError(
+            f"estimator: this {type(estimator).__name__} has neither predict_proba nor "
+            "decision_function."
+        )
+    name = type(estimator).__name__
+    truth = read_fitted_classes(y, np.asarray(classes), len(score), estimator_name=name)
+    weight = _weights(sample_weight, len(score))
+    label = str(classes[positive])
+    return _both(Scored(truth == positive, score, weight, label, is_probability, name))
+
+
+def scores_of_arrays(
+    y_true: Any, y_score: Any, sample_weight: Any, pos_label: Any, *, probabilities: bool = False
+) -> Scored:
+    """Read classes and scores."""
+    score = read_regression_target(y_score, estimator_name="y_score")
+    classes, truth = read_classification_target(y_true, len(score), estimator_name="a curve")
+    if len(classes) != 2:
+        raise DataError(f"y_true has {len(classes)} classes, but there must be two.")
+    within = bool(score.min() >= 0.0 and score.max() <= 1.0)
+    if probabilities and not within:
+        raise DataError("y_prob has numbers outside of [0, 1], which are not probabilities.")
+    positive = _positive_index(classes, pos_label)
+    weight = _weights(sample_weight, len(score))
+    return _both(Scored(truth == positive, score, weight, str(classes[positive]), within))
+
+
+_ACCEPTED = "a fitted classifier of two classes"
+
+
+def _both(scored: Scored) -> Scored:
+    """Raise unless both classes have rows with positive weight."""
+    for flag, what in ((True, "positive"), (False, "negative")):
+        if not scored.weight[scored.is_positive == flag].sum() > 0.0:
+            raise DataError(f"y has no {what} row; a curve needs both classes (pos_label).")
+    return scored
+
+
+def _weights(sample_weight: Any, n_rows: int) -> Floats:
+    weight = read_weights(sample_weight, n_rows)
+    return np.ones(n_rows) if weight is None else weight
+
+
+def _positive_index(classes: Any, pos_label: Any) -> int:
+    labels = np.asarray(classes).tolist()
+    if pos_label is None:
+        return 1
+    if pos_label not in labels:
+        raise ParameterError(f"pos_label={pos_label!r} is not allowed; it must be one of {labels}.")
+    return labels.index(pos_label)
+
+
+def _point(counts: ThresholdCounts, place: int, cost: Floats | None) -> OperatingPoint:
+    """Return the result of one of the thresholds."""
+    return OperatingPoint(
+        threshold=float(counts.thresholds[place]),
+        fpr=float(counts.fpr[place]),
+        tpr=float(counts.tpr[place]),
+        precision=float(counts.precision[place]),
+        cost=None if cost is None else float(cost[place]),
+    )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The operating point, if there is one, and that of `predict` for comparison."""
+
+    chosen: OperatingPoint | None = None
+    other: OperatingPoint | None = None
+    why: str = ""
+
+
+def operation(
+    counts: ThresholdCounts,
+    threshold: float | None,
+    cost_false_positive: float | None,
+    cost_false_negative: float | None,
+    default_threshold: float,
+) -> Operation:
+    """Return the operating point of a threshold, or that of least cost.
+
+    `default_threshold` is that of `predict`, to compare the least cost with.
+    """
+    costs = cost_false_positive, cost_false_negative
+    for parameter, value in zip(_COSTS, costs, strict=True):
+        parameter.check(value)
+    _THRESHOLD.check(threshold)
+    if (cost_false_positive is None) != (cost_false_negative is None):
+        raise ParameterError("pass both cost_false_positive and cost_false_negative, or neither.")
+    cost = None
+    if cost_false_positive is not None and cost_false_negative is not None:
+        cost = counts.cost(cost_false_positive, cost_false_negative)
+    if threshold is not None:
+        return Operation(_point(counts, _place(counts, threshold), cost), None, "chosen")
+    if cost is None:
+        return Operation()
+    other = _point(counts, _place(counts, default_threshold), cost)
+    other = replace(other, threshold=default_threshold)
+    return Operation(_point(counts, int(cost.argmin()), cost), other, "least cost")
+
+
+def _place(counts: ThresholdCounts, threshold: float) -> int:
+    """Return the index of the last threshold that is not below this one."""
+    return int(np.count_nonzero(counts.thresholds >= threshold)) - 1
 
 
 class _ThresholdCurveDisplay(Display):
     """A curve over all thresholds of a binary classifier."""
+
+    thresholds: Floats
+    operation: Operation
+    positive: str
+    estimator_name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -66,10 +237,6 @@ class _ThresholdCurveDisplay(Display):
             expected cost is marked.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        The display
         """
         require_axes(ax)
         scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label)
@@ -100,17 +267,15 @@ class _ThresholdCurveDisplay(Display):
 
     @classmethod
     def _from_scores(cls, scored: Scored, threshold: float | None, *costs: float | None) -> Self:
-        counts = count(scored)
+        counts = ThresholdCounts.of(scored.is_positive, scored.score, scored.weight)
         default_threshold = 0.5 if scored.is_probability else 0.0
-        display: Any = cls
-        made: Self = display(
+        return cls(
             **cls._curve(counts),
             thresholds=counts.thresholds,
             operation=operation(counts, threshold, costs[0], costs[1], default_threshold),
             positive=scored.positive,
             estimator_name=scored.name,
         )
-        return made
 
     @classmethod
     @abstractmethod
@@ -143,24 +308,9 @@ class RocDisplay(_ThresholdCurveDisplay):
 
     _size = (5.0, 4.6)
 
-    def __init__(
-        self,
-        *,
-        fpr: Floats,
-        tpr: Floats,
-        thresholds: Floats,
-        roc_auc: float,
-        operation: Operation,
-        positive: str,
-        estimator_name: str | None = None,
-    ) -> None:
-        self.fpr = fpr
-        self.tpr = tpr
-        self.thresholds = thresholds
-        self.roc_auc = roc_auc
-        self.operation = operation
-        self.positive = positive
-        self.estimator_name = estimator_name
+    fpr: Floats
+    tpr: Floats
+    roc_auc: float
 
     @classmethod
     def _curve(cls, counts: ThresholdCounts) -> dict[str, Any]:
@@ -205,26 +355,10 @@ class PrecisionRecallDisplay(_ThresholdCurveDisplay):
 
     _size = (5.4, 4.4)
 
-    def __init__(
-        self,
-        *,
-        precision: Floats,
-        recall: Floats,
-        thresholds: Floats,
-        average_precision: float,
-        prevalence: float,
-        operation: Operation,
-        positive: str,
-        estimator_name: str | None = None,
-    ) -> None:
-        self.precision = precision
-        self.recall = recall
-        self.thresholds = thresholds
-        self.average_precision = average_precision
-        self.prevalence = prevalence
-        self.operation = operation
-        self.positive = positive
-        self.estimator_name = estimator_name
+    precision: Floats
+    recall: Floats
+    average_precision: float
+    prevalence: float
 
     @classmethod
     def _curve(cls, counts: ThresholdCounts) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from hedgerow.plot._display import Display, counted, measured, number, require_a
 from hedgerow.plot._tree_contents import (
     PictureNode,
     count_targets,
+    describe_tree,
     picture_nodes,
     tidy_positions,
 )
-from hedgerow.plot._tree_description import describe_tree
 
 # All lengths are in points (1/72 inch), and scaled together if the axes are smaller.
 FONT, SMALL_FONT = 9.0, 7.5
@@ -71,22 +71,12 @@ class TreeDisplay(Display):
     'petal length (cm) ≤ 2.45'
     """
 
-    def __init__(
-        self,
-        *,
-        nodes: Sequence[PictureNode],
-        title: str,
-        meaning: str,
-        class_names: Sequence[str] | None = None,
-        edges: Floats | None = None,
-        centre: float | None = None,
-    ) -> None:
-        self.nodes = nodes
-        self.title = title
-        self.meaning = meaning
-        self.class_names = class_names
-        self.edges = edges
-        self.centre = centre
+    nodes: Sequence[PictureNode]
+    title: str
+    meaning: str
+    class_names: Sequence[str] | None = None
+    edges: Floats | None = None
+    centre: float | None = None
 
     @classmethod
     def from_estimator(
@@ -114,10 +104,6 @@ class TreeDisplay(Display):
             Maximum depth to draw. By default, the depth with at most 16 leaves and stubs.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure that fits all text.
-
-        Returns
-        -------
-        TreeDisplay
         """
         require_axes(ax)
         _DEPTH.check(max_depth)
@@ -137,35 +123,18 @@ class TreeDisplay(Display):
         )
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw on; by default those of a new figure that fits all text.
-
-        Returns
-        -------
-        TreeDisplay
-        """
-        require_axes(ax)
-        layout = _Layout(self)
-        if ax is None:
-            pyplot = imported("matplotlib.pyplot", "plot()")
-            size = layout.width / 72.0, layout.height / 72.0
-            _, ax = pyplot.subplots(figsize=size)
-            ax.set_position((0.0, 0.0, 1.0, 1.0))
-        self.ax_, self.figure_ = ax, ax.figure
-        ax.set_axis_off()
-        ax.set(xlim=(0.0, layout.width), ylim=(0.0, layout.height), aspect="equal")
-        self._scale = _points_per_unit(ax, layout)
-        self._layout = layout
-        self._draw()
-        return self
+    def _new_axes(self) -> Any:
+        """Return axes that fill a new figure, which fits all text."""
+        layout, pyplot = _Layout(self), imported("matplotlib.pyplot", "plot()")
+        _, ax = pyplot.subplots(figsize=(layout.width / 72.0, layout.height / 72.0))
+        ax.set_position((0.0, 0.0, 1.0, 1.0))
+        return ax
 
     def _draw(self) -> None:
-        layout = self._layout
+        layout = self._layout = _Layout(self)
+        self.ax_.set_axis_off()
+        self.ax_.set(xlim=(0.0, layout.width), ylim=(0.0, layout.height), aspect="equal")
+        self._scale = _points_per_unit(self.ax_, layout)
         for place, node in enumerate(self.nodes):
             for child in node.children or ():
                 self._draw_line(place, child)

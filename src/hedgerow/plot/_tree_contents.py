@@ -1,60 +1,245 @@
-"""The nodes of a tree picture: their text, target counts and positions."""
+"""One tree of any tree model as a picture: its nodes, their text, target counts and positions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
+from hedgerow._adaboost.estimators import AdaBoost
+from hedgerow._adaboost.model import TreeCommittee
+from hedgerow._bagging.estimators import Bagging
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._boosting.model import BoostedModel
+from hedgerow._contract import internals
+from hedgerow._data.outputs import ClassOutputs
 from hedgerow._data.target import has_columns, read_fitted_classes, read_regression_target
+from hedgerow._forest.estimator import Forest
+from hedgerow._forest.model import ForestModel
+from hedgerow._tree.additive import column_names
+from hedgerow._tree.decision_tree import DecisionTree
+from hedgerow._tree.export import Wording
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
-from hedgerow.plot._display import counted, number
-from hedgerow.plot._tree_description import TreeDescription
+from hedgerow.plot._display import counted, number, short, signed
 
 # Maximum number of leaves and stubs, unless max_depth is set.
 MOST_LEAVES = 16
 # Bars of a histogram of targets.
 BARS = 12
+# Maximum number of characters of the categories in a split.
+LISTED = 22
+# What leaves add to, by the link of a boosted model.
+_ADDED_TO = {
+    "identity": "the prediction",
+    "log": "the logarithm of the prediction",
+    "sigmoid": "the log-odds",
+    "half_sigmoid": "half the log-odds",
+    "margin": "the margin",
+    "softmax": "the score",
+    "sorted": "the prediction",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TreeDescription:
+    """A tree, and how to describe it."""
+
+    tree: Tree
+    title: str
+    meaning: str  # of the value of a leaf
+    wording: Wording  # names of columns and categories
+    value_text: Callable[[Floats], str]  # the text of a leaf, of its values
+    shares: Callable[[Floats], Floats] | None  # class shares of a node, if its values are these
+    leaves: Callable[[Any], NDArray[Any]]  # the leaf of each row of a table
+    adds: bool = False  # whether values are added up over trees
+
+    def test(self, node: int) -> str:
+        """Return the condition that is true for the rows that go left."""
+        tree, wording = self.tree, self.wording
+        name = short(wording.names[int(tree.feature[node])])
+        if tree.category_set[node] >= 0:
+            text = f"{name} is {_listed(wording.categories(tree, node)[0])}"
+        elif tree.threshold[node] == np.finfo(np.float64).max:
+            return f"{name} is not missing"
+        else:
+            text = f"{name} ≤ {number(float(tree.threshold[node]))}"
+        return text + (" or missing" if tree.missing_left[node] else "")
+
+
+def describe_tree(model: Any, index: int) -> TreeDescription:
+    """Return a tree of a fitted model."""
+    if isinstance(model, DecisionTree):
+        check_is_fitted(model)
+        _require_index(index, 1, model)
+        return _decision_tree(model, type(model).__name__, model.apply)
+    if isinstance(model, GradientBoosting | AdaBoost | Forest | Bagging):
+        check_is_fitted(model)
+        return _tree_of_ensemble(model, index)
+    raise ParameterError(
+        f"model: {type(model).__name__} is not allowed; it must be a fitted decision tree, boosted "
+        "model, AdaBoost, forest or bagging of Hedgerow's trees."
+    )
+
+
+def _tree_of_ensemble(model: Any, index: int) -> TreeDescription:
+    inner = internals(model).model()
+    if isinstance(inner, ForestModel):
+        return _forest_tree(model, inner, index)
+    if isinstance(inner, BoostedModel):
+        return _boosted_tree(model, inner, index)
+    if isinstance(inner, TreeCommittee):
+        return _adaboost_tree(model, inner, index)
+    raise ParameterError(
+        f"model: the base models of this {type(model).__name__} are separate estimators. Pass "
+        "one of its estimators_ that is a tree."
+    )
+
+
+def _require_index(index: Any, n_trees: int, model: Any) -> None:
+    is_int = isinstance(index, int | np.integer) and not isinstance(index, bool)
+    if not is_int or not -n_trees <= index < n_trees:
+        trees = "one tree" if n_trees == 1 else f"trees 0 to {n_trees - 1}"
+        raise ParameterError(
+            f"tree={index!r} is not allowed; this {type(model).__name__} has {trees}."
+        )
+
+
+def _decision_tree(tree: Any, title: str, leaves: Callable[[Any], NDArray[Any]]) -> TreeDescription:
+    inner = internals(tree).model()
+    outputs = inner.outputs
+    wording = Wording(inner.schema, inner.category_bins, column_names(inner.schema), 2, True)
+    if not (isinstance(outputs, ClassOutputs) and outputs.is_single):
+        meaning = "shares of classes" if isinstance(outputs, ClassOutputs) else "predicted value"
+        return TreeDescription(inner.tree, title, meaning, wording, _numbers, None, leaves)
+
+    def shares(values: Floats) -> Floats:
+        p: Floats = outputs.probabilities(values[np.newaxis])[0][0]
+        return p
+
+    def text(values: Floats) -> str:
+        p = shares(values)
+        return f"{short(outputs.classes[0][p.argmax()], 16)}: {100.0 * p.max():.0f} %"
+
+    meaning = "the largest class and its share"
+    return TreeDescription(inner.tree, title, meaning, wording, text, shares, leaves)
+
+
+def _forest_tree(model: Any, inner: ForestModel, index: int) -> TreeDescription:
+    n_trees = inner.forest.n_trees
+    _require_index(index, n_trees, model)
+    if inner.combinations is not None:
+        raise ParameterError(
+            "model: with feature_combinations, trees test sums of columns, which have no names."
+        )
+    one = model[index]
+    title = f"Tree {index % n_trees} of {n_trees}, {type(model).__name__}"
+    return _decision_tree(one, title, one.apply)
+
+
+def _boosted_tree(model: Any, inner: BoostedModel, index: int) -> TreeDescription:
+    ensemble = inner.ensemble
+    _require_index(index, ensemble.n_trees, model)
+    place = index % ensemble.n_trees
+    names = encoded_names(inner)
+    schema = inner.statistics.encoded_schema(inner.schema)
+    wording = Wording(schema, inner.category_bins, names, 2, True)
+    added_to = _ADDED_TO[inner.link] + _of_output(model, int(ensemble.tree_output[place]))
+    if ensemble.n_outputs == ensemble.value.shape[1] > 1:
+        added_to = "each output's score"
+    title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
+    tree = ensemble.tree(place)
+    meaning = f"contribution to {added_to}"
+    if tree.slopes is not None:
+        meaning += ", before its slopes"
+
+    def leaves(X: Any) -> NDArray[Any]:
+        return model.apply(X)[:, place]
+
+    return TreeDescription(tree, title, meaning, wording, _added, None, leaves, adds=True)
+
+
+def _adaboost_tree(model: Any, inner: TreeCommittee, index: int) -> TreeDescription:
+    ensemble = inner.ensemble
+    _require_index(index, ensemble.n_trees, model)
+    place = index % ensemble.n_trees
+    wording = Wording(inner.schema, inner.category_bins, column_names(inner.schema), 2, True)
+    is_regressor = inner.classes is None
+    meaning = "predicted value" if is_regressor else "contribution to the scores of the classes"
+    if inner.classes is not None and len(inner.classes) == 2 and ensemble.value.shape[1] == 1:
+        meaning = f"contribution to the score of {short(inner.classes[1])}"
+    title = f"Tree {place} of {ensemble.n_trees}, {type(model).__name__}"
+
+    def leaves(X: Any) -> NDArray[Any]:
+        return ensemble.apply(internals(model).matrix(X))[:, place]
+
+    text = _numbers if is_regressor else _added
+    tree = ensemble.tree(place)
+    return TreeDescription(tree, title, meaning, wording, text, None, leaves, adds=not is_regressor)
+
+
+def _of_output(model: Any, output: int) -> str:
+    """Return the class or output that a tree contributes to, if there are several."""
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, list):
+        return f" of label {output}"
+    if classes is not None:
+        return f" of {short(classes[1 if len(classes) == 2 else output])}"
+    return f" of output {output}" if getattr(model, "n_outputs_", 1) > 1 else ""
+
+
+def encoded_names(inner: BoostedModel) -> list[str]:
+    """Return the names of features: columns, or target statistics of categorical columns."""
+    names, encoded = column_names(inner.schema), set(inner.statistics.features)
+    return [
+        f"mean target of {names[source]}" if source in encoded else names[source]
+        for source in inner.statistics.sources.tolist()
+    ]
+
+
+def _numbers(values: Floats, text_of: Callable[[float], str] = number) -> str:
+    first = ", ".join(text_of(float(value)) for value in values[:3])
+    return first + (f", … {len(values) - 3} more" if len(values) > 3 else "")
+
+
+def _added(values: Floats) -> str:
+    return _numbers(values, signed)
+
+
+def _listed(categories: Sequence[Any]) -> str:
+    """List as many categories as there is space for, and count the others."""
+    texts = [short(category, LISTED) for category in categories]
+    n_listed, length = 0, 0
+    for text in texts:
+        length += len(text) + 2
+        if n_listed and length > LISTED:
+            break
+        n_listed += 1
+    listed, more = texts[:n_listed], len(texts) - n_listed
+    if more:
+        return ", ".join(listed) + f", … {more} more"
+    return " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else "".join(listed)
 
 
 @dataclass(frozen=True, eq=False)
 class PictureNode:
-    """A node of the picture.
+    """A node of the picture. A stub replaces a subtree that is too deep to be drawn."""
 
-    Attributes
-    ----------
-    node : int
-        Its index in the tree.
-    kind : "split", "leaf" or "stub"
-        A stub replaces a subtree that is too deep to be drawn.
-    depth : int
-        Number of splits above it.
-    children : pair of int, or None
-        The indices of its children among the nodes of the picture.
-    lines : tuple of str
-        Its text; the first line is the most important.
-    share : float
-        Its fraction of the root's cover.
-    value : array of shape (n_values,)
-        Its value in the tree.
-    bars : array, or None
-        Rows of a leaf by class, or by bin of their target.
-    """
-
-    node: int
+    node: int  # its index in the tree
     kind: Literal["split", "leaf", "stub"]
-    depth: int
-    children: tuple[int, int] | None
-    lines: tuple[str, ...]
-    share: float
-    value: Floats
-    bars: Floats | None = None
+    depth: int  # number of splits above it
+    children: tuple[int, int] | None  # their indices among the nodes of the picture
+    lines: tuple[str, ...]  # its text, the most important line first
+    share: float  # its fraction of the root's cover
+    value: Floats  # in the tree
+    bars: Floats | None = None  # rows of a leaf by class, or by bin of their target
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +367,8 @@ def _readable_depth(tree: Tree) -> int:
     return depth
 
 
-@dataclass
-class _Outline:
-    """The left and right edge of a subtree on each level, relative to its root's centre."""
-
-    left: list[float]
-    right: list[float]
+# The left and right edge of a subtree on each level, relative to its root's centre.
+_Outline = list[tuple[float, float]]
 
 
 def tidy_positions(
@@ -197,48 +378,30 @@ def tidy_positions(
 
     Reingold and Tilford, "Tidier drawings of trees", 1981: subtrees are laid out separately, then
     moved together until their outlines are `gap` apart on every level; a parent is above the middle
-    of its children. Here nodes have different widths.
-
-    Parameters
-    ----------
-    children : sequence of pairs
-        The left and right child of each node, or None. A child comes after its parent; node 0 is
-        the root.
-    widths : sequence of float
-        The width of each node.
-    gap : float
-        Minimum distance of two nodes of a level.
+    of its children. Here nodes have different widths. Node 0 is the root, and children, the left
+    and right one of each node or None, come after their parent.
     """
-    outlines: list[_Outline] = [_Outline([], [])] * len(children)
+    outlines: list[_Outline] = [[]] * len(children)
     half_distance = np.zeros(len(children))
     for node in reversed(range(len(children))):
-        below = children[node]
-        half = widths[node] / 2.0
-        outlines[node] = _Outline([-half], [half])
+        half, below = widths[node] / 2.0, children[node]
+        outlines[node] = [(-half, half)]
         if below is not None:
             left, right = (outlines[child] for child in below)
-            half_distance[node] = _distance(left, right, gap) / 2.0
-            _join(outlines[node], left, right, half_distance[node])
+            distance = max(a[1] - b[0] for a, b in zip(left, right, strict=False)) + gap
+            half_distance[node] = distance / 2.0
+            outlines[node] += _side_by_side(left, right, distance / 2.0)
     x = np.zeros(len(children))
     for node, below in enumerate(children):
         if below is not None:
             x[below[0]] = x[node] - half_distance[node]
             x[below[1]] = x[node] + half_distance[node]
-    return x - min(outlines[0].left)
+    return x - min(edge for edge, _ in outlines[0])
 
 
-def _distance(left: _Outline, right: _Outline, gap: float) -> float:
-    """Return the minimum distance of the roots, so that no level is closer than the gap."""
-    return max(a - b for a, b in zip(left.right, right.left, strict=False)) + gap
-
-
-def _join(parent: _Outline, left: _Outline, right: _Outline, half: float) -> None:
-    """Add the levels of two subtrees to their parent's outline."""
-    depth = max(len(left.left), len(right.left))
-    for level in range(depth):
-        edges = []
-        for of, shift in ((left, -half), (right, half)):
-            if level < len(of.left):
-                edges.append((of.left[level] + shift, of.right[level] + shift))
-        parent.left.append(min(edge[0] for edge in edges))
-        parent.right.append(max(edge[1] for edge in edges))
+def _side_by_side(left: _Outline, right: _Outline, half: float) -> _Outline:
+    """Return the outline of two subtrees whose roots are at −half and half."""
+    levels = zip_longest(
+        [(a - half, b - half) for a, b in left], [(a + half, b + half) for a, b in right]
+    )
+    return [((a or b)[0], (b or a)[1]) for a, b in levels]

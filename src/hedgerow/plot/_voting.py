@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._display import Display, panel, require_axes
-from hedgerow.theory._bounds import AdaBoostBound, adaboost_bound
+from hedgerow.theory._bounds import AdaBoostBound, ForestBound, adaboost_bound, forest_bound
 from hedgerow.theory._margin import Margins, margins
-from hedgerow.theory._strength import ForestBound, forest_bound
 
 
 class MarginDisplay(Display):
@@ -33,9 +33,8 @@ class MarginDisplay(Display):
         The axes and the figure of the last drawing.
     """
 
-    def __init__(self, *, margins: Margins, bound: AdaBoostBound | None = None) -> None:
-        self.margins = margins
-        self.bound = bound
+    margins: Margins
+    bound: AdaBoostBound | None = None
 
     @classmethod
     def from_estimator(
@@ -54,19 +53,13 @@ class MarginDisplay(Display):
             Numbers of base models for which margins are drawn.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        MarginDisplay
         """
         require_axes(ax)
         measured = margins(model, X, y, rounds=rounds)
         bound = None
         if hasattr(model, "estimator_weights_"):
-            try:
+            with suppress(ParameterError):  # some kinds of boosting have margins, but no bound
                 bound = adaboost_bound(model, X, y)
-            except ParameterError:  # some kinds of boosting have margins, but no bound
-                bound = None
         return cls(margins=measured, bound=bound).plot(ax)
 
     def _figure_size(self) -> tuple[float, float]:
@@ -91,8 +84,7 @@ class StrengthCorrelationDisplay(Display):
         The result of `hedgerow.theory.forest_bound`.
     """
 
-    def __init__(self, *, bound: ForestBound) -> None:
-        self.bound = bound
+    bound: ForestBound
 
     @classmethod
     def from_estimator(
@@ -110,10 +102,6 @@ class StrengthCorrelationDisplay(Display):
             False lets every tree vote on every row, for rows that were not trained on.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
-
-        Returns
-        -------
-        StrengthCorrelationDisplay
         """
         require_axes(ax)
         return cls(bound=forest_bound(model, X, y, out_of_bag=out_of_bag)).plot(ax)

@@ -5,10 +5,9 @@ Each function returns a result with named fields, which is printed as a table, d
 """
 
 from hedgerow.theory._bias_and_variance import bias_variance
-from hedgerow.theory._bounds import AdaBoostBound, adaboost_bound
+from hedgerow.theory._bounds import AdaBoostBound, ForestBound, adaboost_bound, forest_bound
 from hedgerow.theory._decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
 from hedgerow.theory._margin import Margins, margins
-from hedgerow.theory._strength import ForestBound, forest_bound
 from hedgerow.theory._structure import NodeSums, StructureScore, structure_score
 from hedgerow.theory._voting import (
     MajorityVoteCurve,

@@ -7,7 +7,7 @@ that results do not depend on the number of processes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,14 +143,16 @@ def bias_variance(
     if draw is not None:
         if X_test is None:
             X_test, y_test, truth = _generate_rows(draw, test_seed, n_test or GENERATED_TEST_ROWS)
-        source: _GeneratedSets | _ResampledSets = _GeneratedSets(draw, _required_rows(n_train))
+        n_rows = _required_rows(n_train)
+        training_set = partial(_generated_set, draw, n_rows)
     else:
         if X_test is None:
             X, X_test, y, y_test = _split_test_set(X, y, n_test, test_seed)
-        source = _ResampledSets(X, y, _sample_size(len(y), n_train, bootstrap), bootstrap)
-    predicted = _predictions(estimator, source, repeat_seeds, X_test, n_jobs)
+        n_rows = _sample_size(len(y), n_train, bootstrap)
+        training_set = partial(_resampled_set, X, y, n_rows, bootstrap)
+    predicted = _predictions(estimator, training_set, repeat_seeds, X_test, n_jobs)
     decompose = _decompose_classes if is_classifier(estimator) else _decompose_numbers
-    return decompose(predicted, y_test, truth, source.n_rows)
+    return decompose(predicted, y_test, truth, n_rows)
 
 
 def _decompose_numbers(
@@ -253,38 +255,17 @@ def _check(**arguments: Any) -> None:
         Parameter(name, None, _ALLOWED[name], "").check(value)
 
 
-@dataclass(frozen=True)
-class _ResampledSets:
-    """Training sets sampled from the rows of a table."""
-
-    X: Any
-    y: Any
-    n_rows: int
-    replace: bool
-
-    def __call__(self, seed: SeedSequence) -> TrainingSet:
-        """Sample rows."""
-        sample = resample(
-            self.X,
-            self.y,
-            replace=self.replace,
-            n_samples=self.n_rows,
-            random_state=_integer(seed),
-        )
-        return sample[0], sample[1]
+def _resampled_set(X: Any, y: Any, n_rows: int, replace: bool, seed: SeedSequence) -> TrainingSet:
+    """Sample a training set from the rows of a table."""
+    random_state = int(default_rng(seed).integers(MOST_SEED))
+    sample = resample(X, y, replace=replace, n_samples=n_rows, random_state=random_state)
+    return sample[0], sample[1]
 
 
-@dataclass(frozen=True)
-class _GeneratedSets:
-    """Independent training sets made by a function of the user."""
-
-    draw: Draw
-    n_rows: int
-
-    def __call__(self, seed: SeedSequence) -> TrainingSet:
-        """Make a training set, without its truth."""
-        X, y, _ = _generate_rows(self.draw, seed, self.n_rows)
-        return X, y
+def _generated_set(draw: Draw, n_rows: int, seed: SeedSequence) -> TrainingSet:
+    """Make an independent training set with a function of the user, without its truth."""
+    X, y, _ = _generate_rows(draw, seed, n_rows)
+    return X, y
 
 
 def _generate_rows(draw: Draw, seed: SeedSequence, n_rows: int) -> tuple[Any, Any, Any]:
@@ -337,10 +318,6 @@ def _seeded_clone(estimator: SklearnEstimator, seed: SeedSequence) -> Any:
         if name == "random_state" or name.endswith("__random_state")
     }
     return copy.set_params(**states)
-
-
-def _integer(seed: SeedSequence) -> int:
-    return int(default_rng(seed).integers(MOST_SEED))
 
 
 def _described(returned: Any) -> str:

@@ -6,9 +6,10 @@ and their means, which add up to the error: squared error for regressors, 0–1 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,11 @@ class Decomposition(Result):
     n_train: int
     noise_is_known: bool
     error: float
+    _loss: ClassVar[str]
 
+    @abstractmethod
     def _terms(self) -> Mapping[str, float]:
         """Return the terms that add up to the error, in the order of the plot."""
-        raise NotImplementedError
 
     def _title(self) -> str:
         repeats = f"{self.n_repeats} training sets of {self.n_train} rows"
@@ -62,10 +64,7 @@ class Decomposition(Result):
         ax.set_xlim(lowest - (room if lowest < 0.0 else 0.0), highest + room)
         ax.set_yticks(places, [*terms, "expected error"])
         ax.invert_yaxis()
-        ax.set_xlabel(self._loss_name())
-
-    def _loss_name(self) -> str:
-        raise NotImplementedError
+        ax.set_xlabel(self._loss)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +90,8 @@ class SquaredErrorDecomposition(Decomposition):
         Number of fits, and of rows in each training set.
     """
 
+    _loss = "squared error"
+
     noise: float
     bias_squared: float
     variance: float
@@ -115,9 +116,6 @@ class SquaredErrorDecomposition(Decomposition):
             "variance": self.row_variance,
             "error": self.row_noise + self.row_bias_squared + self.row_variance,
         }
-
-    def _loss_name(self) -> str:
-        return "squared error"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,6 +150,8 @@ class ZeroOneDecomposition(Decomposition):
         Number of fits, and of rows in each training set.
     """
 
+    _loss = "share of rows"
+
     noise: float
     bias: float
     variance: float
@@ -184,9 +184,6 @@ class ZeroOneDecomposition(Decomposition):
             "variance": self.row_variance,
             "error": self.row_noise + self.row_bias + self.row_variance,
         }
-
-    def _loss_name(self) -> str:
-        return "share of rows"
 
 
 def squared_error_terms(

@@ -207,16 +207,7 @@ class NodeSums(Result):
         return f"NodeSums: {len(self.node)} nodes, {n_splits} splits"
 
     def _columns(self) -> Columns:
-        return {
-            "tree": self.tree,
-            "node": self.node,
-            "feature": self.feature,
-            "G": self.G,
-            "H": self.H,
-            "weight": self.weight,
-            "score": self.score,
-            "gain": self.gain,
-        }
+        return dict(vars(self))
 
     def _draw(self, ax: Any) -> None:
         split = self.feature >= 0
@@ -294,7 +285,9 @@ def _node_sums(ensemble: Ensemble, weight: Floats, rules: _Rules) -> NodeSums:
     H = ensemble.cover
     T = -weight * (H + rules.reg_lambda)
     score = 0.5 * weight * T
-    G = np.where(T == 0.0, np.nan if rules.reg_alpha > 0.0 else 0.0, T + rules.reg_alpha * _sign(T))
+    G = np.where(
+        T == 0.0, np.nan if rules.reg_alpha > 0.0 else 0.0, T + rules.reg_alpha * np.sign(T)
+    )
     size = np.diff(ensemble.tree_offset)
     tree = np.repeat(np.arange(ensemble.n_trees), size)
     node = np.arange(ensemble.n_nodes) - np.repeat(ensemble.tree_offset[:-1], size)
@@ -302,10 +295,6 @@ def _node_sums(ensemble: Ensemble, weight: Floats, rules: _Rules) -> NodeSums:
     gain = np.zeros(ensemble.n_nodes)
     gain[parent] = score[parent] - score[left] - score[right] - rules.min_split_gain
     return NodeSums(tree, node, ensemble.feature, G, H, weight, score, gain)
-
-
-def _sign(T: Floats) -> Floats:
-    return np.where(T > 0.0, 1.0, -1.0)
 
 
 def _families(ensemble: Ensemble) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -370,10 +359,8 @@ def _by_tree(ensemble: Ensemble, of_nodes: Floats) -> Floats:
 
 
 def _from_rows(model: Any, rules: _Rules, X: Any, y: Any, sample_weight: Any) -> Floats:
-    scores = []
-    for G, H in _leaf_sums(model, X, y, sample_weight):
-        scores.append(rules.score(G, H).sum() + rules.min_split_gain * len(G))
-    return np.array(scores)
+    leaves = _leaf_sums(model, X, y, sample_weight)
+    return np.array([rules.score(G, H).sum() + rules.min_split_gain * len(G) for G, H in leaves])
 
 
 def _leaf_sums(

@@ -33,10 +33,12 @@ ACCEPTED = (
 )
 
 
-def require_fitted(model: Any, accepted: str) -> None:
+def require_fitted(model: Any, accepted: str, argument: str = "model") -> None:
     """Raise unless the model is a fitted estimator; `accepted` describes those allowed."""
     if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ParameterError(f"model={short_repr(model)} is not allowed; it must be {accepted}.")
+        raise ParameterError(
+            f"{argument}={short_repr(model)} is not allowed; it must be {accepted}."
+        )
     check_is_fitted(model)
 
 
@@ -124,12 +126,9 @@ def _is_forest(model: Any) -> bool:
     return isinstance(model, RandomForestClassifier | ExtraTreesClassifier)
 
 
-def _is_boosted(model: Any) -> bool:
-    return hasattr(model, "estimators_") and hasattr(model, "estimator_weights_")
-
-
 def _is_supported(model: Any) -> bool:
-    return _is_forest(model) or isinstance(model, BaggingClassifier) or _is_boosted(model)
+    is_boosted = hasattr(model, "estimators_") and hasattr(model, "estimator_weights_")
+    return is_boosted or _is_forest(model) or isinstance(model, BaggingClassifier)
 
 
 def _predictions(model: Any, X: Any) -> Iterator[NDArray[Any]]:

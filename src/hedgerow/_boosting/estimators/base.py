@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._arguments import IN_TABLE
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
 from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
@@ -18,7 +19,10 @@ from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
-from hedgerow._estimator import TableEstimator, adopt
+from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_table import BinnedTable
+from hedgerow._data.target import fit_columns
+from hedgerow._estimator import TableEstimator, adopt, by_batch
 from hedgerow._links import Link, prediction_of
 from hedgerow._params import IMPORTANCE_KIND, Number, check_parameters
 from hedgerow._peers import NOT_NEEDED_FOR_BOOSTING
@@ -80,7 +84,7 @@ class GradientBoosting(TableEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = IN_TABLE,
         sample_weight: Any = None,
         *,
         groups: Any = None,
@@ -90,6 +94,7 @@ class GradientBoosting(TableEstimator):
         init_model: Any = None,
         checkpoint: Any = None,
         checkpoint_every: int = 10,
+        memory_limit: float | str | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -99,9 +104,11 @@ class GradientBoosting(TableEstimator):
         ----------
         X : table of shape (n_rows, n_features)
             NumPy array, pandas, Polars or Arrow table, or SciPy sparse matrix. NaN, None and NA are
-            missing values; columns of strings or categories are categorical features.
+            missing values; columns of strings or categories are categorical features. A
+            `ParquetTable` is read from its files, a few columns at a time.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target. Several columns are a multi-output (numbers) or multilabel (classes) target.
+            Not needed if X is a `ParquetTable` that has one.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows, nonnegative and not all 0.
         groups : array of shape (n_rows,), optional
@@ -128,14 +135,18 @@ class GradientBoosting(TableEstimator):
         checkpoint_every : int
             The minimum number of rounds between checkpoints. There are fewer if they would take
             more than a tenth of the time of the fit. The first and the last are always written.
+        memory_limit : float or str, optional
+            The memory that the process may use, in bytes or as in "4GB". A fit whose forecast is
+            larger (`memory_estimate`) raises `MemoryLimitError` before it starts.
 
         Returns
         -------
         self
         """
+        y, sample_weight, groups = fit_columns(X, y, sample_weight, groups)
         arguments = FitArguments(
             *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
-            *(init_model, checkpoint, checkpoint_every),
+            *(init_model, checkpoint, checkpoint_every, memory_limit),
         )
         return self._fit(arguments)
 
@@ -145,7 +156,9 @@ class GradientBoosting(TableEstimator):
         adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None, *, keep: float = 0.0) -> Self:
+    def refit(
+        self, X: Any, y: Any = IN_TABLE, sample_weight: Any = None, *, keep: float = 0.0
+    ) -> Self:
         """Fit the leaf values to other rows; the splits do not change.
 
         Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
@@ -166,6 +179,7 @@ class GradientBoosting(TableEstimator):
         check_parameters(self)
         if keep not in Number(0, 1):
             raise ParameterError(f"keep={keep!r} is not allowed; it must be {Number(0, 1)}.")
+        y, sample_weight, _ = fit_columns(X, y, sample_weight)
         arguments = FitArguments(X, y, sample_weight)
         adopt(self, Refitting(self, self._task, arguments, keep).run())
         return self
@@ -215,10 +229,11 @@ class GradientBoosting(TableEstimator):
         adopt(sliced, _of_rounds(self, chosen))
         return sliced
 
+    @by_batch
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, as node indices, shape (n_rows, n_trees)."""
-        matrix = self._matrix(X)
-        return self._model.ensemble.apply(matrix, n_threads=self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        return self._model.ensemble.apply(rows, n_threads=self._threads_for(rows))
 
     @property
     def feature_importances_(self) -> Floats:
@@ -254,6 +269,10 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
+    def _rows_in_bins(self, X: BinnedTable) -> NDArray[Any] | BinnedRows:
+        model: BoostedModel = self._fitted_model()
+        return model.rows(self._read(X, model.schema))
+
     def _bins_tables(self) -> bool:
         return True
 
@@ -287,10 +306,11 @@ class GradientBoosting(TableEstimator):
             self._predicted_unit,
         )
 
+    @by_batch
     def _scores(self, X: Any) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""
-        matrix = self._matrix(X)
-        return self._model.ensemble.predict_raw(matrix, n_threads=self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        return self._model.ensemble.predict_raw(rows, n_threads=self._threads_for(rows))
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""

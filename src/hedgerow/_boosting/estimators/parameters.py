@@ -30,6 +30,7 @@ from hedgerow._params import (
     NOT_NEGATIVE,
     NOTHING,
     RANDOM_STATE,
+    SOMETHING,
     SUBSAMPLE_FOR_BIN,
     TRUE,
     UNKNOWN_CATEGORY,
@@ -418,7 +419,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Number(0, 1, open_low=True, open_high=True),
         "Fraction of the rows in the holdout for calibration.",
         Peers("", "", "", ""),
-        used=With("calibration", ParameterKind("…", lambda value: value is not None)),
+        used=With("calibration", SOMETHING),
         group="Calibration",
     ),
     Parameter(

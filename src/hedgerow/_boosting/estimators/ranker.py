@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from hedgerow._arguments import with_parameters
+from hedgerow._arguments import IN_TABLE, with_parameters
 from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import RANKING, OneScore
 from hedgerow._boosting.fit.fit_data import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.ranking_queries import (
     QueryNumbers,
     read_group_sizes,
     read_query_ids,
     split_column,
 )
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import fit_columns, read_weights
 from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats
@@ -98,7 +99,7 @@ class GradientBoostingRanker(OneScore):
     def fit(  # type: ignore[override]  # queries are the groups
         self,
         X: Any,
-        y: Any,
+        y: Any = IN_TABLE,
         sample_weight: Any = None,
         *,
         qid: Any = None,
@@ -109,6 +110,7 @@ class GradientBoostingRanker(OneScore):
         init_model: Any = None,
         checkpoint: Any = None,
         checkpoint_every: int = 10,
+        memory_limit: float | str | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -116,7 +118,7 @@ class GradientBoostingRanker(OneScore):
 
         Parameters
         ----------
-        X, eval_names, callbacks, init_model, checkpoint, checkpoint_every :
+        X, eval_names, callbacks, init_model, checkpoint, checkpoint_every, memory_limit :
             As in `GradientBoostingRegressor.fit`; init_model is a ranker.
         y : array of shape (n_rows,)
             Relevances, 0 or more; see the parameter gain.
@@ -135,6 +137,7 @@ class GradientBoostingRanker(OneScore):
         self
         """
         check_parameters(self)
+        y, sample_weight, qid = fit_columns(X, y, sample_weight, qid)
         features, query = self._split_queries(X, qid, group)
         arguments = FitArguments(
             features,
@@ -146,13 +149,14 @@ class GradientBoostingRanker(OneScore):
             init_model=init_model,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
+            memory_limit=memory_limit,
         )
         return self._fit(arguments)
 
     def refit(
         self,
         X: Any,
-        y: Any,
+        y: Any = IN_TABLE,
         sample_weight: Any = None,
         *,
         qid: Any = None,
@@ -177,6 +181,7 @@ class GradientBoostingRanker(OneScore):
         """
         self._fitted_model()
         check_parameters(self)
+        y, sample_weight, qid = fit_columns(X, y, sample_weight, qid)
         features, query = self._split_queries(X, qid, group)
         judgements = Judgements(y, query, sample_weight, group is not None)
         return super().refit(features, judgements, sample_weight, keep=keep)
@@ -237,6 +242,13 @@ class GradientBoostingRanker(OneScore):
                 "group (the number of rows of each query) or the parameter qid_column (a column "
                 f"of X), but got {' and '.join(names) or 'none'}."
             )
+        if self.qid_column is not None and isinstance(X, ParquetTable):
+            raise ParameterError(
+                f"qid_column={self.qid_column!r} is for tables in memory. Name the column of "
+                f"queries in the table: ParquetTable(paths, groups={self.qid_column!r})."
+            )
+        if isinstance(X, ParquetTable):
+            X = X.without_roles()
         if self.qid_column is not None:
             column, features = split_column(X, self.qid_column)
             return features, read_query_ids(column, f"X, column {self.qid_column!r}")
@@ -244,6 +256,9 @@ class GradientBoostingRanker(OneScore):
 
     def _read_entry(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any]:
         """Read an entry of eval_set."""
+        if isinstance(entry, ParquetTable):
+            y, weights, qid = fit_columns(entry, None, None)
+            entry = (entry, y, qid) if weights is None else (entry, y, qid, weights)
         needed = ("X", "y", "qid") if self.qid_column is None else ("X", "y")
         n = len(needed)
         if not isinstance(entry, tuple | list) or len(entry) not in (n, n + 1):
@@ -288,6 +303,8 @@ class GradientBoostingRanker(OneScore):
 
 
 def _as_list(eval_set: Any) -> list[Any]:
+    if isinstance(eval_set, ParquetTable):
+        return [eval_set]
     if not isinstance(eval_set, tuple | list):
         raise DataError("eval_set must be a list of evaluation sets.")
     return list(eval_set)

@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from math import nan, sqrt
 from threading import Event, Lock
 from typing import Any
 
 import numpy as np
 
-from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.fit.choice import (
     ROUNDS_PER_EVALUATION,
     TRIAL_RATE,
@@ -40,7 +40,9 @@ from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.fit.round_grower import round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
+from hedgerow._collective import workers
 from hedgerow._progress import Progress, progress
+from hedgerow._tree.structure import RowsOrBins
 from hedgerow._tree.trainer import DivergenceError
 
 Parameters = Mapping[str, Any]
@@ -89,11 +91,12 @@ def choose_parameters(
         validation_set = [*data.eval_sets.values()][-1]
         folds = [(data.train, validation_set)]
         return Search(problem, data.metrics[0], settings, folds, more_rows=1.0).run()
-    folds = usable_folds(problem, settings, data.train, N_FOLDS)
+    n_rows = workers().count(data.train.table.n_rows)
+    is_large = n_rows * problem.loss.n_outputs >= MAX_ROWS_FOR_FOLDS
+    n_used = 1 if is_large else N_FOLDS
+    folds = list(islice(usable_folds(problem, settings, data.train, N_FOLDS), n_used))
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
-    if data.train.table.n_rows * problem.loss.n_outputs >= MAX_ROWS_FOR_FOLDS:
-        folds = folds[:1]
     return Search(problem, data.metrics[0], settings, folds, more_rows=MORE_ROWS_FACTOR).run()
 
 
@@ -115,10 +118,11 @@ class Search:
         self._estimator, self._metric, self._more_rows = settings.estimator, metric, more_rows
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
         self._n_threads = settings.n_threads
-        # A user's function may not expect calls from several threads.
+        # A user's function may not expect calls from several threads; and workers that compute
+        # together must do everything in the same order.
         is_native = problem.is_native and not isinstance(metric, UserMetric)
-        self._n_workers = settings.n_threads if is_native else 1
-        n_rows = sum(dataset.table.n_rows for dataset in folds[0])
+        self._n_workers = settings.n_threads if is_native and workers().size == 1 else 1
+        n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         n_columns = self._folds[0].training_set.train.table.n_features
         self._candidates = _candidates(self._estimator, n_rows, n_columns)
         per_tree = n_columns * max(each["colsample_bytree"] for each in self._candidates)
@@ -294,6 +298,7 @@ class TrialFold:
     settings: Settings
     training_set: TrainingSet
     holdout: Dataset
+    holdout_rows: RowsOrBins
 
     @classmethod
     def of(
@@ -301,23 +306,28 @@ class TrialFold:
     ) -> TrialFold:
         """Encode and bin, using the rows of the training set only."""
         training_set = encode_and_bin(problem, settings, train)
-        return cls(settings, training_set, training_set.encode(holdout))
+        encoded = training_set.encode(holdout)
+        rows = training_set.rows(encoded, settings.n_threads)
+        return cls(settings, training_set, encoded, rows)
 
     def start(self, candidate: Parameters, n_threads: int) -> FoldBooster:
         """Return boosting with the parameters of a candidate, before its first round."""
         settings = replace(self.settings.with_chosen(candidate), n_threads=n_threads)
-        return FoldBooster(self.training_set, settings, self.holdout)
+        return FoldBooster(self.training_set, settings, self.holdout, self.holdout_rows)
 
 
 class FoldBooster:
     """Boosts on the training set of a fold, and evaluates on its holdout."""
 
-    def __init__(self, training_set: TrainingSet, settings: Settings, holdout: Dataset) -> None:
+    def __init__(
+        self, training_set: TrainingSet, settings: Settings, holdout: Dataset, rows: RowsOrBins
+    ) -> None:
         self._training_set = training_set
         self._grower = round_grower(training_set, settings, initial_model=None)
-        self._eval_set = training_set.eval_set("holdout", holdout, settings.n_threads)
+        self._eval_set = training_set.eval_set("holdout", holdout, rows, settings.n_threads)
         weights = holdout.weights
-        self.weight = float(len(holdout.target) if weights is None else sum_of(weights))
+        n_rows = workers().count(len(holdout.target))
+        self.weight = float(n_rows) if weights is None else workers().exact_sum(weights)
 
     def advance(self, rounds: range) -> None:
         """Grow some rounds."""

@@ -51,8 +51,8 @@ def calibrate_model(
     model: BoostedModel, loss: BaseLoss, holdout: Dataset, method: Any, n_threads: int
 ) -> BoostedModel:
     """Return the model, calibrated on rows that it was not trained on."""
-    matrix = model.matrix(holdout.table)
-    scores = model.ensemble.predict_raw(matrix, n_threads=n_threads)
+    rows = model.rows(holdout.table, n_threads)
+    scores = model.ensemble.predict_raw(rows, n_threads=n_threads)
     if model.classes is None:
         prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
         errors = holdout.target[:, np.newaxis] - prediction

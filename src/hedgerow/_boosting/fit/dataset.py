@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
+from hedgerow._collective import Workers, workers
 from hedgerow._data.intake import Table
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.target import fit_columns
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -58,7 +62,7 @@ class Dataset:
 
     def balanced_like(self, train: Dataset) -> Dataset:
         """Weight the classes as ``sampling="balanced"`` samples them from a training set."""
-        counts = np.bincount(train.target.astype(np.intp)).astype(np.float64)
+        counts = workers().class_counts(train.target.astype(np.intp)).astype(np.float64)
         return self.weighted_by_class(counts[counts > 0.0].min() / np.maximum(counts, 1.0))
 
     def weighted_in_rows(self, *, only_ratios: bool) -> Dataset:
@@ -67,13 +71,16 @@ class Dataset:
         A weight of 2 counts as two rows, so weights with a mean of at least 1 are kept. Smaller
         ones are scaled to a mean of 1, and with `only_ratios` all are.
         """
-        if self.weights is None or not self.weights.any():
+        if self.weights is None:
             return self
-        largest = self.weights.max()
+        together = workers()
+        largest = together.largest(self.weights.max(initial=0.0))
+        if largest == 0.0:
+            return self
         relative = self.weights / largest
         # A sum of integers does not depend on the order of rows. Rows of weight 0 do not count.
-        total = int(np.rint(relative * WEIGHT_STEPS).astype(np.int64).sum())
-        mean = total / WEIGHT_STEPS / np.count_nonzero(relative)
+        total = together.count(int(np.rint(relative * WEIGHT_STEPS).astype(np.int64).sum()))
+        mean = total / WEIGHT_STEPS / together.count(int(np.count_nonzero(relative)))
         if largest * mean >= 1.0 and not only_ratios:
             return self
         return replace(self, weights=relative / mean)
@@ -85,10 +92,13 @@ def read_eval_sets(
     """Read ``eval_set=[(X, y[, weights]), …]``; default names are ``eval_0`` and so on."""
     if eval_set is None:
         return {}
+    if isinstance(eval_set, ParquetTable):
+        eval_set = [eval_set]
     if not isinstance(eval_set, tuple | list):
         raise DataError(_EVAL_SET)
     is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
     entries = [eval_set] if is_one else list(eval_set)
+    entries = [_with_own_target(e) if isinstance(e, ParquetTable) else e for e in entries]
     for entry in entries:
         if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
             raise DataError(_EVAL_SET)
@@ -99,6 +109,14 @@ def read_eval_sets(
         name: _read_entry(read, entry, f"eval_set[{i}]")
         for i, (name, entry) in enumerate(zip(names, entries, strict=True))
     }
+
+
+def _with_own_target(table: ParquetTable) -> tuple[Any, ...]:
+    """Return an evaluation set whose target and weights are columns of its files."""
+    if table.target is None:
+        raise DataError("eval_set: the ParquetTable has no target. Name its column: target=….")
+    y, weights, _ = fit_columns(table, None, None)
+    return table, y, weights
 
 
 def _read_entry(
@@ -135,18 +153,17 @@ def split_holdout(
 
     `rows` says which rows the holdout has: "random" ones or the "last".
     """
-    seed = seed if purpose == "validation" else (seed + 1) % 2**32
     groups = dataset.groups
     if rows == "last":
-        is_holdout = _last(np.arange(len(dataset.target)) if groups is None else groups, fraction)
-    elif groups is not None:
-        is_holdout = _sample_groups(groups, fraction, seed)
+        is_holdout = _last(dataset, fraction)
     else:
-        is_holdout = _sample(dataset.target, fraction, seed, stratify)
+        is_holdout = _sample(dataset, fraction, seed, stratify, purpose)
     parameter, advice = _PARAMETER_AND_ADVICE[purpose]
-    if not is_holdout.any():
-        unit = "row" if groups is None else "group"
-        count = len(is_holdout) if groups is None else len(np.unique(groups))
+    together = workers()
+    if not together.any(bool(is_holdout.any())):
+        unit, count = "row", together.count(len(is_holdout))
+        if groups is not None:
+            unit, count = "group", len(together.distinct(groups))
         raise DataError(
             f"{parameter} needs a holdout, but {purpose}_fraction={fraction} of {count} {unit}s is "
             f"less than one {unit}. {advice} a larger {purpose}_fraction."
@@ -168,64 +185,136 @@ def split_folds(
     ``rows="last"`` gives one split, whose holdout is the last rows. Splits in which the training
     set or the holdout is empty or has no weight are left out.
     """
+    return list(iter_folds(dataset, n_folds, seed, stratify, rows))
+
+
+def iter_folds(
+    dataset: Dataset, n_folds: int, seed: int, stratify: bool, rows: str
+) -> Iterator[tuple[Dataset, Dataset]]:
+    """Yield the splits of `split_folds`, each of which is a copy of the rows."""
     fold = _fold_of_row(dataset, n_folds, seed, stratify, rows)
-    splits = [
-        (dataset.take(np.flatnonzero(fold != k)), dataset.take(np.flatnonzero(fold == k)))
-        for k in range(n_folds)
-    ]
-    return [split for split in splits if all(map(_has_weight, split))]
+    for k in range(n_folds):
+        split = dataset.take(np.flatnonzero(fold != k)), dataset.take(np.flatnonzero(fold == k))
+        if all(map(_has_weight, split)):
+            yield split
 
 
 def _has_weight(dataset: Dataset) -> bool:
-    return len(dataset.target) > 0 and (dataset.weights is None or bool(dataset.weights.any()))
+    own = len(dataset.target) > 0 and (dataset.weights is None or bool(dataset.weights.any()))
+    return workers().any(own)
 
 
 def _fold_of_row(
     dataset: Dataset, n_folds: int, seed: int, stratify: bool, rows: str
 ) -> NDArray[np.intp]:
     """Return the fold whose holdout contains each row, or −1."""
-    unit = np.arange(len(dataset.target)) if dataset.groups is None else dataset.groups
     if rows == "last":
-        return _last(unit, 1.0 / n_folds).astype(np.intp) - 1
-    distinct, of_row = np.unique(unit, return_inverse=True)
-    order = np.random.RandomState(seed).permutation(len(distinct))
-    if stratify and dataset.groups is None:
-        order = order[np.argsort(dataset.target[order], kind="stable")]
-    fold = np.empty(len(distinct), np.intp)
-    fold[order] = np.arange(len(distinct)) % n_folds
+        return _last(dataset, 1.0 / n_folds).astype(np.intp) - 1
+    units = _Units.of(dataset, stratify)
+    sizes = _fold_sizes(units.counts, n_folds)
+    fold = units.parts(units.hashes(seed, "fold"), sizes)
     if stratify and dataset.groups is None:
         # A class with a single row is always in the training set.
-        _, number, count = np.unique(dataset.target, return_inverse=True, return_counts=True)
-        fold[count[number] == 1] = -1
-    return fold[of_row]
+        fold[units.counts[units.stratum] == 1] = -1
+    return fold[units.of_row]
 
 
-def _last(unit: NDArray[Any], fraction: float) -> NDArray[np.bool_]:
-    """Mark the rows of the units (rows or groups) that appear last, but not all."""
-    _, first, of_row = np.unique(unit, return_index=True, return_inverse=True)
-    place = np.empty(len(first), np.intp)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[of_row] >= len(first) - _holdout_size(fraction, len(first))
+def _fold_sizes(counts: NDArray[np.int64], n_folds: int) -> NDArray[np.int64]:
+    """Return how many units of each stratum (its rows) are in each fold (its columns).
+
+    The sizes of two folds differ by at most 1, in a stratum and in all of them together: strata are
+    dealt out to the folds in turn, each from where the one before it ended.
+    """
+    ends = np.cumsum(counts)[:, np.newaxis]
+    before = np.concatenate([ends - counts[:, np.newaxis], ends], axis=1)[:, :, np.newaxis]
+    # Of the first p places, those of fold f are f, f + n_folds, …
+    places = (before + n_folds - 1 - np.arange(n_folds)) // n_folds
+    return places[:, 1] - places[:, 0]
 
 
-def _sample(target: Floats, fraction: float, seed: int, stratify: bool) -> NDArray[np.bool_]:
-    """Mark random rows; if stratified, the same fraction of each class, but never all of it."""
-    # RandomState, because NumPy promises that its streams never change.
-    shuffled = np.random.RandomState(seed).permutation(len(target))
-    strata = target[shuffled] if stratify else np.zeros(len(target))
-    is_holdout = np.zeros(len(target), dtype=bool)
-    for stratum in np.unique(strata):
-        members = shuffled[strata == stratum]
-        is_holdout[members[: _holdout_size(fraction, len(members))]] = True
-    return is_holdout
+@dataclass(frozen=True)
+class _Units:
+    """The rows or groups that are held out as a whole.
+
+    Attributes
+    ----------
+    number : integer array (n_units,)
+        What is hashed: the number of the row, or the code of the group, in the whole table.
+    of_row : intp array (n_rows,)
+        The index of each row's unit.
+    stratum : intp array (n_units,)
+        0, or the index of the class.
+    counts : int64 array (n_strata,)
+        Units of each stratum, of all workers.
+    reduction : Workers, optional
+        The workers that have the other rows. Groups are known to all of them.
+    """
+
+    number: NDArray[np.int64]
+    of_row: NDArray[np.intp]
+    stratum: NDArray[np.intp]
+    counts: NDArray[np.int64]
+    reduction: Workers | None
+
+    @classmethod
+    def of(cls, dataset: Dataset, stratify: bool) -> _Units:
+        """Return a dataset's groups, or else its rows, whose strata may be the classes."""
+        together = workers()
+        if dataset.groups is not None:
+            codes = together.distinct(dataset.groups)
+            of_row, stratum = np.searchsorted(codes, dataset.groups), np.zeros(len(codes), np.intp)
+            return cls(codes.astype(np.int64), of_row, stratum, np.array([len(codes)]), None)
+        rows = np.arange(len(dataset.target))
+        number = rows + together.first_row(len(rows))
+        if not stratify:
+            n_rows = together.count(len(rows))
+            return cls(number, rows, np.zeros_like(rows), np.array([n_rows]), together.reduction)
+        classes = together.distinct(dataset.target)
+        stratum = np.searchsorted(classes, dataset.target)
+        counts = together.sum(np.bincount(stratum, minlength=len(classes)).astype(np.int64))
+        return cls(number, rows, stratum, counts, together.reduction)
+
+    def hashes(self, seed: int, purpose: str, key: int = 0) -> NDArray[np.uint64]:
+        """Return a hash of each unit."""
+        first, end = int(self.number.min(initial=0)), int(self.number.max(initial=-1)) + 1
+        return _native.hashes(seed, purpose, key, first, end - first)[self.number - first]
+
+    def parts(self, hashes: NDArray[np.uint64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Divide the strata into parts of these sizes, by the order of hashes."""
+        return _native.random_parts(hashes, self.stratum, sizes, reduction=self.reduction)
 
 
-def _sample_groups(groups: NDArray[np.int32], fraction: float, seed: int) -> NDArray[np.bool_]:
-    """Mark the rows of random groups, but not of all."""
-    distinct = np.unique(groups)
-    shuffled = distinct[np.random.RandomState(seed).permutation(len(distinct))]
-    return np.isin(groups, shuffled[: _holdout_size(fraction, len(distinct))])
+def _last(dataset: Dataset, fraction: float) -> NDArray[np.bool_]:
+    """Mark the last rows, or the rows of the groups that appear last, but not all."""
+    together, n_rows = workers(), len(dataset.target)
+    before = together.first_row(n_rows)
+    if dataset.groups is None:
+        n_total = together.count(n_rows)
+        return before + np.arange(n_rows) >= n_total - _holdout_size(fraction, n_total)
+    codes, first = np.unique(dataset.groups, return_index=True)
+    # Of a group on several workers, the first appearance counts: later ones are overwritten.
+    appearance: dict[int, int] = {}
+    for of_worker in reversed(together.objects((codes.tolist(), (first + before).tolist()))):
+        appearance |= dict(zip(*of_worker, strict=True))
+    in_order = sorted(appearance, key=appearance.__getitem__)
+    last = in_order[len(in_order) - _holdout_size(fraction, len(in_order)) :]
+    return np.isin(dataset.groups, last)
+
+
+def _sample(
+    dataset: Dataset, fraction: float, seed: int, stratify: bool, purpose: str
+) -> NDArray[np.bool_]:
+    """Mark random rows, or those of random groups, but never all.
+
+    If stratified, it is the same fraction of each class, but never all of it.
+    """
+    units = _Units.of(dataset, stratify)
+    held_out = np.array([_holdout_size(fraction, count) for count in units.counts.tolist()])
+    sizes = np.stack([held_out, units.counts - held_out], axis=1)
+    key = list(_PARAMETER_AND_ADVICE).index(purpose)
+    part = units.parts(units.hashes(seed, "holdout", key), sizes)
+    return (part == 0)[units.of_row]
 
 
 def _holdout_size(fraction: float, count: int) -> int:
-    return min(int(fraction * count + 0.5), count - 1)
+    return max(min(int(fraction * count + 0.5), count - 1), 0)

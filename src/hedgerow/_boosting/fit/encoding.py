@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.losses import BaseLoss, SquaredError
+from hedgerow._boosting.losses import BaseLoss, SquaredError, weighted_mean
 from hedgerow._data.binning import Binner
 from hedgerow._data.table import Table
 from hedgerow._data.target import Classes
@@ -71,7 +71,7 @@ def _encoded_targets(
     others = [j for j in range(dataset.table.n_features) if j not in encoded]
     if not others:
         return targets
-    columns = Table(None, columns=[dataset.table.column(j) for j in others])
+    columns = dataset.table.select(others)
     return [*targets, *_residuals(columns, targets, dataset.weights, n_threads)]
 
 
@@ -107,7 +107,7 @@ def _residuals(
     binned = Binner().fit_transform(table, weights, threads=n_threads)
     residuals = []
     for target in targets:
-        base_score = np.array([np.average(target, weights=weights)])
+        base_score = np.array([weighted_mean(target, weights)])
         engine = HistogramEngine(binned, _GROWTH, base_score, n_threads=n_threads)
         trainer = Trainer(
             engine, target, weights, loss=SquaredError(), params=_GROWTH, n_threads=n_threads

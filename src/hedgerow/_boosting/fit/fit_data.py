@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hedgerow import _native
 from hedgerow._boosting.fit.calibration import require_calibratable
 from hedgerow._boosting.fit.constraints import Constraints, read_constraints, require_monotone
-from hedgerow._boosting.fit.dataset import Dataset, read_eval_sets, split_folds, split_holdout
+from hedgerow._boosting.fit.dataset import Dataset, iter_folds, read_eval_sets, split_holdout
 from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, NativeLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._collective import workers
 from hedgerow._contract import internals
 from hedgerow._data.intake import Table, TableSchema, learn_schema
+from hedgerow._data.memory import require_memory
+from hedgerow._data.sources import refuse_more_rows
 from hedgerow._data.target import Classes, read_groups, read_weights
 from hedgerow._estimator import TableEstimator, seed_of
 from hedgerow._threads import effective_n_jobs
@@ -53,6 +57,7 @@ class FitArguments:
     init_model: Any = None
     checkpoint: Any = None
     checkpoint_every: Any = 10
+    memory_limit: Any = None
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,8 @@ class Problem:
     def read(self, estimator: TableEstimator, X: Any, y: Any, sample_weight: Any) -> Dataset:
         """Read an evaluation set."""
         table = internals(estimator).read(X, self.schema)
+        if table.is_streamed:
+            require_bins_suffice(estimator, self.initial_model)
         target = self.task.read_target(y, table.n_rows, self.classes, estimator.loss)
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
@@ -166,12 +173,12 @@ class Problem:
 
     def dataset(self, table: Table, target: Floats, sample_weight: Any) -> Dataset:
         """Return a dataset whose target and weights the loss accepts."""
-        objection = self.loss.objection(target)
+        objection = self._objection(target)
         if objection:
             raise DataError(objection)
         weights = read_weights(sample_weight, table.n_rows)
         if weights is not None:
-            objection = self.loss.objection(target[weights > 0.0])
+            objection = self._objection(target[weights > 0.0])
         if objection:
             raise DataError(
                 "sample_weight is 0 in every row that the loss needs: without those rows, "
@@ -179,16 +186,29 @@ class Problem:
             )
         return Dataset(table, target, weights)
 
+    def _objection(self, target: Floats) -> str | None:
+        """Return why the loss is not defined for the target of all workers; None if it is."""
+        together = workers()
+        if together.size == 1:
+            return self.loss.objection(target)
+        if self.loss.objects_to_rows:
+            own = self.loss.objection(target) if len(target) else None
+            return next(filter(None, together.objects(own)), None)
+        ends = [target.min(axis=0), target.max(axis=0)] if len(target) else []
+        return self.loss.objection(
+            np.array([end for of_worker in together.objects(ends) for end in of_worker])
+        )
+
     def objection_to(self, train: Dataset, holdout: Dataset) -> str | None:
         """Return why one cannot train on some rows and evaluate on others, or None."""
-        objection = self.loss.objection(train.target)
+        objection = self._objection(train.target)
         if objection:
             return f"in the training set, {objection.removesuffix('.')}"
-        objection = self.loss.objection(holdout.target)
+        objection = self._objection(holdout.target)
         if objection:
             return f"in the holdout, {objection.removesuffix('.')}"
         n_classes = 0 if self.classes is None else len(self.classes)
-        if self.can_stratify and len(np.unique(train.target)) < n_classes:
+        if self.can_stratify and len(workers().distinct(train.target)) < n_classes:
             return "the training set lacks one of the classes"
         return None
 
@@ -241,14 +261,26 @@ def read_problem(
 ) -> tuple[Problem, Dataset]:
     """Read the training data: what is to be learned, and the rows."""
     params = settings.params
+    if arguments.memory_limit is not None:  # with several outputs it will be more
+        require_memory(arguments.memory_limit, settings.estimator, arguments.X)
     if initial_model is None:
-        schema, table = learn_schema(arguments.X, params.categorical_features)
+        schema, table = learn_schema(
+            arguments.X, params.categorical_features, streams=True, verbose=params.verbose
+        )
+        refuse_more_rows(table.n_rows, _native.most_rows, "gradient boosting")
         classes, target = task.learn_target(arguments.y, table.n_rows, params.loss)
     else:
         schema, classes = initial_model.schema, initial_model.classes
         table = internals(params).read(arguments.X, schema)
+        refuse_more_rows(table.n_rows, _native.most_rows, "gradient boosting")
         target = task.read_target(arguments.y, table.n_rows, classes, params.loss)
+    if table.is_streamed:
+        require_bins_suffice(params, initial_model)
     loss = task.choose_loss(params, classes, task.count_targets(classes, target))
+    if arguments.memory_limit is not None:
+        is_weighted = arguments.sample_weight is not None
+        limit, X, n_outputs = arguments.memory_limit, arguments.X, loss.n_outputs
+        require_memory(limit, settings.estimator, X, n_outputs, has_weights=is_weighted)
     if params.linear_leaves and isinstance(loss, NativeLoss) and loss.is_piecewise_linear:
         raise no_slopes(params)
     has_vector_leaves = loss.n_outputs > 1 and params.multi_strategy == "vector"
@@ -261,6 +293,34 @@ def read_problem(
     if arguments.groups is not None:
         dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
     return problem, weigh(dataset, settings.estimator, task, classes, loss)
+
+
+def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | None) -> None:
+    """Refuse what needs the numbers of rows that are read from files, not only their bins."""
+    for name, value in (("splitter", "exact"), ("linear_leaves", True)):
+        if getattr(params, name) == value:
+            raise ParameterError(
+                f"{name}={value!r} needs the numbers of all rows in memory, but X is a "
+                "ParquetTable, of which only the bins are. Set splitter='hist' and "
+                "linear_leaves=False, or read the table: X.read()."
+            )
+    if initial_model is not None and not _is_on_bins(initial_model):
+        raise ParameterError(
+            "the initial model has exact splits or linear leaves, which need the numbers of all "
+            "rows in memory, but X is a ParquetTable. Read the table: X.read()."
+        )
+
+
+def _is_on_bins(model: BoostedModel) -> bool:
+    """Return whether all splits of a model are between its bins, and its leaves are constant."""
+    ensemble, thresholds = model.ensemble, model.binner.thresholds
+    if ensemble.slopes is not None:
+        return False
+    is_numeric = (ensemble.feature >= 0) & (ensemble.category_set < 0)
+    feature, threshold = ensemble.feature[is_numeric], ensemble.threshold[is_numeric]
+    return all(
+        np.isin(threshold[feature == f], thresholds[f]).all() for f in np.unique(feature).tolist()
+    )
 
 
 def weigh(
@@ -336,7 +396,8 @@ def _split_for_calibration(
     fraction, rows = params.calibration_fraction, params.validation_rows
     train, holdout = split_holdout(dataset, fraction, settings.seed, stratify, rows, "calibration")
     objection = problem.objection_to(train, holdout)
-    if not objection and problem.classes is not None and len(np.unique(holdout.target)) < 2:
+    n_classes = len(workers().distinct(holdout.target))
+    if not objection and problem.classes is not None and n_classes < 2:
         objection = "all rows of the holdout have the same class"
     _refuse_split_if(objection, "calibration")
     return train, holdout
@@ -354,14 +415,13 @@ def _split_for_early_stopping(
 
 def usable_folds(
     problem: Problem, settings: Settings, train: Dataset, n_folds: int
-) -> list[tuple[Dataset, Dataset]]:
+) -> Iterator[tuple[Dataset, Dataset]]:
     """Split a training set into folds that a model can be trained and evaluated on."""
     rows, stratify = settings.params.validation_rows, problem.can_stratify
-    return [
-        (fold_train, holdout.balanced_like(fold_train) if settings.is_balanced else holdout)
-        for fold_train, holdout in split_folds(train, n_folds, settings.seed, stratify, rows)
-        if not problem.objection_to(fold_train, holdout)
-    ]
+    for fold_train, holdout in iter_folds(train, n_folds, settings.seed, stratify, rows):
+        if not problem.objection_to(fold_train, holdout):
+            balanced = holdout.balanced_like(fold_train) if settings.is_balanced else holdout
+            yield fold_train, balanced
 
 
 def _refuse_split_if(objection: str | None, parameter: str) -> None:

@@ -7,8 +7,9 @@ that fails or is interrupted leaves the estimator unchanged.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from hedgerow._boosting.fit.auto import choose_parameters
 from hedgerow._boosting.fit.calibration import calibrate_model
 from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.distributed import require_distributable
 from hedgerow._boosting.fit.fit_data import FitArguments, FitData, Settings, is_auto, read_data
 from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, RoundMonitor, boost
 from hedgerow._boosting.fit.no_split import warn_never_split
@@ -27,11 +29,11 @@ from hedgerow._boosting.losses import BaseLoss, SurvivalLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._data.intake import as_matrix
+from hedgerow._collective import workers
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import warn_of_unused
 from hedgerow._progress import Progress, progress
-from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Attributes
 from hedgerow.exceptions import ParameterError
@@ -48,6 +50,8 @@ def fit_boosting(
     initial = find_initial_state(arguments, warm_model, settings)
     settings = replace(settings, seed=initial.seed)
     problem, data = read_data(arguments, task, initial.model, settings)
+    if workers().size > 1:
+        require_distributable(problem, settings)
     warn_of_unused(estimator)
     choice = None
     if is_auto(estimator.n_estimators):
@@ -133,7 +137,10 @@ class Fitting:
         monitor = RoundMonitor(
             n_rounds=rounds.stop,
             link=training_set.problem.loss.link,
-            eval_sets=[training_set.eval_set(*each, n_threads) for each in self.eval_sets.items()],
+            eval_sets=[
+                training_set.eval_set(name, each, training_set.rows(each, n_threads), n_threads)
+                for name, each in self.eval_sets.items()
+            ],
             metrics=self.data.metrics,
             best=BestRound(self.settings.params.tol),
             patience=self._patience(),
@@ -156,7 +163,7 @@ class Fitting:
     def _write_checkpoint(self, monitor: RoundMonitor, is_last: bool) -> None:
         file = self.initial.checkpoint_file
         assert file is not None
-        if not (is_last or file.is_due(monitor.round)):
+        if not file.is_due(monitor.round, is_last=is_last):
             return
         with file.timed():
             so_far = self.copy_with(self._attributes(monitor, up_to_best=False))
@@ -191,7 +198,7 @@ class Fitting:
         ensemble = training_set.ensemble(trees)
         if not (np.isfinite(ensemble.value).all() and np.isfinite(ensemble.gain).all()):
             raise self._divergence()
-        category_bins = binner.category_bins
+        rows = partial(training_set.rows, training_set.train, n_threads)
         return BoostedModel(
             problem.schema,
             training_set.statistics,
@@ -199,7 +206,7 @@ class Fitting:
             ensemble,
             problem.loss.link,
             problem.classes,
-            curve=fit_curve(problem.loss, ensemble, training_set.train, category_bins, n_threads),
+            curve=fit_curve(problem.loss, ensemble, training_set.train, rows, n_threads),
             quantiles=problem.loss.single_output.quantiles,
         )
 
@@ -227,10 +234,14 @@ def _check_checkpoint(
 
 
 def fit_curve(
-    loss: BaseLoss, ensemble: Ensemble, train: Dataset, category_bins: list[Any], n_threads: int
+    loss: BaseLoss,
+    ensemble: Ensemble,
+    train: Dataset,
+    rows: Callable[[], RowsOrBins],
+    n_threads: int,
 ) -> SurvivalCurve | None:
     """Return how a survival model turns scores into times, estimated on encoded rows."""
     if not isinstance(loss, SurvivalLoss):
         return None
-    scores = ensemble.predict_raw(as_matrix(train.table, category_bins), n_threads=n_threads)
+    scores = ensemble.predict_raw(rows(), n_threads=n_threads)
     return loss.curve(train.target_by_output, scores[:, 0], train.weights)

@@ -17,8 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.metrics import Metric, UserMetric
+from hedgerow._boosting.metrics import MEANS, Metric, UserMetric
+from hedgerow._collective import workers, working_alone
 from hedgerow._contract import internals
+from hedgerow._data.binned_rows import BinnedRows
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link, prediction_of
 from hedgerow._params import short_repr
@@ -73,36 +75,49 @@ class EvalSet:
     """An evaluation set and its scores (n, K) so far."""
 
     name: str
-    matrix: NDArray[Any]
+    rows: NDArray[Any] | BinnedRows
     target: Floats
     weights: Floats | None
     scores: Floats
     trees_per_round: int
     n_threads: int
+    # Target and weights of the rows of all workers, once a metric needs them.
+    _gathered: tuple[Floats, Floats | None] | None = None
 
     def add(self, trees: Sequence[Tree]) -> None:
         """Add the trees of one or more rounds to the scores."""
         zero = np.zeros(self.scores.shape[1])
         outputs = [t % self.trees_per_round for t in range(len(trees))]
-        ensemble = Ensemble.from_trees(trees, outputs, zero, self.matrix.shape[1])
-        ensemble.add_trees(self.matrix, self.scores, 0, len(trees), n_threads=self.n_threads)
+        ensemble = Ensemble.from_trees(trees, outputs, zero, self.rows.shape[1])
+        ensemble.add_trees(self.rows, self.scores, 0, len(trees), n_threads=self.n_threads)
 
     def score_by(self, ensemble: Ensemble) -> None:
         """Recompute the scores, because earlier rounds have changed."""
-        self.scores = ensemble.predict_raw(self.matrix, n_threads=self.n_threads)
+        self.scores = ensemble.predict_raw(self.rows, n_threads=self.n_threads)
 
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
-        """Return the value of every metric."""
+        """Return the value of every metric, on the rows of all workers."""
         prediction = prediction_of(self.scores, link, self.n_threads)
-        values = [
-            m.measure(self.target, self.scores if m.of_scores else prediction, self.weights)
-            for m in metrics
-        ]
+        values = [self._value(metric, prediction) for metric in metrics]
         measured: dict[str, float] = {}
         # Names are read last: a user's function may return its name with its value.
         for metric, value in zip(metrics, values, strict=True):
             measured[_unused(metric.name, measured)] = value
         return measured
+
+    def _value(self, metric: Metric | UserMetric, prediction: Floats) -> float:
+        argument = self.scores if metric.of_scores else prediction
+        together = workers()
+        if together.size == 1 or metric.measure in MEANS:
+            return metric.measure(self.target, argument, self.weights)
+        if self._gathered is None:
+            rows = together.concatenated_rows
+            weights = None if self.weights is None else rows(self.weights)
+            self._gathered = rows(self.target), weights
+        everything = together.concatenated_rows(argument)
+        target, weights = self._gathered
+        with working_alone():
+            return metric.measure(target, everything, weights)
 
 
 def _unused(name: str, used: Mapping[str, float]) -> str:
@@ -154,28 +169,39 @@ class RoundInfo:
 
 
 class Callbacks:
-    """The user's callbacks, called in order."""
+    """The user's callbacks, called in order.
+
+    They may differ between workers, and may answer differently on each: one may look at the clock.
+    What they fit themselves has nothing to do with the other workers.
+    """
 
     def __init__(self, callbacks: Iterable[Any] | None) -> None:
         self.members = [] if callbacks is None else _checked(callbacks)
+        self._has_any = workers().any(bool(self.members))
 
     def __bool__(self) -> bool:
-        return bool(self.members)
+        return self._has_any
 
     def before_fit(self, estimator: Estimator) -> None:
         """Call all before the first round."""
-        for member in self.members:
-            getattr(member, "before_fit", _nothing)(estimator)
+        with working_alone():
+            for member in self.members:
+                getattr(member, "before_fit", _nothing)(estimator)
 
     def after_round(self, info: RoundInfo) -> bool:
-        """Call all after a round. Return True if any of them stops the fit."""
-        answers = [_after_round_of(member)(info) for member in self.members]
-        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
+        """Call all after a round. Return True if any of them stops the fit, on any worker."""
+        if not self._has_any:
+            return False
+        with working_alone():
+            answers = [_after_round_of(member)(info) for member in self.members]
+        stops = any(isinstance(answer, bool | np.bool_) and answer for answer in answers)
+        return workers().any(stops)
 
     def after_fit(self, estimator: Estimator) -> None:
         """Call all with the finished model."""
-        for member in self.members:
-            getattr(member, "after_fit", _nothing)(estimator)
+        with working_alone():
+            for member in self.members:
+                getattr(member, "after_fit", _nothing)(estimator)
 
 
 def _checked(callbacks: Any) -> list[Any]:

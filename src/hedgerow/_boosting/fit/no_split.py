@@ -1,7 +1,8 @@
 """The warning about a model without any split, which predicts the same for every row.
 
 Each limit is lifted in turn, and a round is grown without it. The message names the limits that
-make a difference.
+make a difference. All of it is about the rows of all workers: they grow the rounds together, so all
+must take the same decisions.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hedgerow._boosting.fit.constraints import UNCONSTRAINED
 from hedgerow._boosting.fit.fit_data import Settings
 from hedgerow._boosting.fit.round_grower import round_grower, row_sampler
 from hedgerow._boosting.fit.training_set import TrainingSet
+from hedgerow._collective import workers
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning
@@ -50,7 +52,7 @@ class NoSplit:
 
     def reason(self) -> str:
         """Return what prevented splits."""
-        if (self.training_set.train.target == self.training_set.train.target[0]).all():
+        if self._has_one_target:
             return "the target is the same in every row."
         limits = [limit for limit in LIFTED if self._is_set(limit)]
         decisive = [limit for limit in limits if self._splits_without(limit)]
@@ -97,7 +99,7 @@ class NoSplit:
         if "min_split_gain" in limit:
             return f"no split gains min_split_gain={params.min_split_gain:g}"
         if "subsample" in limit:
-            n_rows = self.training_set.train.table.n_rows
+            n_rows = workers().count(self.training_set.train.table.n_rows)
             return f"{self._named(limit)} samples {self._n_sampled} of {n_rows} rows for a round"
         return f"with {self._named(limit)} no split has a gain"
 
@@ -116,7 +118,14 @@ class NoSplit:
         """The number of rows in the first round."""
         train = self.training_set.train
         rows = row_sampler(train, self.settings).bag(0, None).rows
-        return train.table.n_rows if rows is None else len(rows)
+        return workers().count(train.table.n_rows if rows is None else len(rows))
+
+    @property
+    def _has_one_target(self) -> bool:
+        target = np.asarray(self.training_set.train.target, np.float64)
+        least = workers().combined(target.min(axis=0, initial=np.inf).reshape(-1), np.minimum)
+        largest = workers().combined(target.max(axis=0, initial=-np.inf).reshape(-1), np.maximum)
+        return bool((least == largest).all())
 
     @property
     def _hessian(self) -> float:
@@ -126,11 +135,21 @@ class NoSplit:
         weights = loss.row_weights(target, train.weights)
         scores: Floats = np.empty((loss.n_outputs, train.table.n_rows))
         scores[...] = training_set.base_score[:, np.newaxis]
-        return float(loss.differentiator(target, weights)(scores)[1].sum())
+        return workers().exact_sum(loss.differentiator(target, weights)(scores)[1].reshape(-1))
 
     def _of_columns(self) -> str:
-        matrix = self.training_set.matrix(self.training_set.train)
-        varies = (matrix != matrix[:1]) & ~(np.isnan(matrix) & np.isnan(matrix[:1]))
-        if not varies.any():
+        if not self._varies():
             return "every feature is constant."
         return "no feature separates the targets."
+
+    def _varies(self) -> bool:
+        """Return whether any feature has different values."""
+        training_set = self.training_set
+        if training_set.train.table.is_streamed:
+            assert training_set.binned is not None
+            bins = training_set.binned.by_column
+            return any((of_feature != of_feature[0]).any() for of_feature in bins)
+        matrix = training_set.matrix(training_set.train)
+        first = workers().concatenated_rows(np.asarray(matrix[:1], np.float64))[:1]
+        differs = (matrix != first) & ~(np.isnan(matrix) & np.isnan(first))
+        return workers().any(bool(differs.any()))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._arithmetic import sums_by_group
 from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.constraints import require_no_slopes
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, as_fitted, read_problem
@@ -18,7 +19,7 @@ from hedgerow._boosting.fit.training_set import encode_like_initial_model
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import internals
-from hedgerow._data.intake import as_matrix
+from hedgerow._data.binned_rows import BinnedRows, rows_of
 from hedgerow._estimator import TableEstimator
 from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.leaves import LeafRows, LeafSlopes, average_inner_nodes
@@ -54,11 +55,12 @@ class Refitting:
             require_no_slopes(self.model.ensemble)
         search = leaf_search(problem, settings, self.train)
         self.leaf_update = search or leaf_update_for(problem.native_loss, self.params)
-        self.matrix = as_matrix(self.train.table, self.model.category_bins)
+        self.rows = rows_of(self.train.table, self.model.binner, self.n_threads)
         self.slopes: LeafSlopes | None = None
         if settings.params.linear_leaves:
             linear_lambda = settings.params.linear_lambda
-            self.slopes = LeafSlopes(self.matrix, self.params, linear_lambda)
+            assert not isinstance(self.rows, BinnedRows)
+            self.slopes = LeafSlopes(self.rows, self.params, linear_lambda)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaf values."""
@@ -74,7 +76,7 @@ class Refitting:
         trees = [tree.scaled(1.0 / n_models) for round_ in ordered for tree in round_]
         new = Ensemble.from_trees(trees, old.tree_output, old.base_score, old.n_features)
         kept = {name: value for name, value in vars(self.estimator).items() if name.endswith("_")}
-        curve = fit_curve(self.loss, new, self.train, self.model.category_bins, self.n_threads)
+        curve = fit_curve(self.loss, new, self.train, lambda: self.rows, self.n_threads)
         refitted = replace(self.model, ensemble=new, curve=curve)
         if self.keep < 1.0:  # the calibration was of other leaf values
             refitted = replace(refitted, calibration=None, residuals=None)
@@ -82,16 +84,16 @@ class Refitting:
 
     def _refit_rounds(self, ensemble: Ensemble) -> list[list[Tree]]:
         """Return the trees of each round with new values."""
-        matrix = self.matrix
-        scores = np.empty((ensemble.n_outputs, len(matrix)))
+        rows = self.rows
+        scores = np.empty((ensemble.n_outputs, len(rows)))
         scores[...] = ensemble.base_score[:, np.newaxis]
         rounds: list[list[Tree]] = []
         for round_ in range(ensemble.n_rounds):
             alone = ensemble.of_rounds(range(round_, round_ + 1))
-            leaves = alone.apply(matrix, n_threads=self.n_threads)
+            leaves = alone.apply(rows, n_threads=self.n_threads)
             new = self._refit_round(alone, leaves, scores)
             again = Ensemble.from_trees(new, alone.tree_output, alone.base_score, alone.n_features)
-            again.add_trees(matrix, scores.T, 0, len(new), n_threads=self.n_threads)
+            again.add_trees(rows, scores.T, 0, len(new), n_threads=self.n_threads)
             rounds.append(new)
         return rounds
 
@@ -118,8 +120,7 @@ class Refitting:
     def _take_newton_steps(
         self, tree: Tree, place: int, node: NDArray[np.int32], g: Floats, h: Floats
     ) -> None:
-        G = np.bincount(node, g, minlength=tree.n_nodes).astype(np.float64)
-        H = np.bincount(node, h, minlength=tree.n_nodes).astype(np.float64)
+        G, H = (sums_by_group(of, node, tree.n_nodes) for of in (g, h))
         params, rate = _native.GrowthParams(self.params), self.params.learning_rate
         value = rate * _native.leaf_weights(params, G, H)
         tree.value[:, place] = value + _native.common_step(params, G, H, value)
@@ -169,6 +170,6 @@ class Refitting:
         if not self.params.directions:
             return
         for place, k in enumerate(outputs):
-            H = np.bincount(node, hessian[k], minlength=tree.n_nodes).astype(np.float64)
+            H = sums_by_group(hessian[k], node, tree.n_nodes)
             weights = (H + self.params.reg_lambda)[tree.feature < 0]
             make_monotone(tree, place, self.params.directions, weights)

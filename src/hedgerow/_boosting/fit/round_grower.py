@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hedgerow import _native
 from hedgerow._boosting.fit.dart import DartRounds, Drops
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import Problem, Settings, no_slopes
@@ -16,6 +17,7 @@ from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.losses.formula import LeafSearch
 from hedgerow._boosting.model import BoostedModel
+from hedgerow._collective import workers
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
@@ -39,8 +41,9 @@ def round_grower(
     trainer = _trainer(training_set, settings)
     trees: list[Tree] = []
     if initial_model is not None:
-        ensemble, matrix = initial_model.ensemble, training_set.matrix(training_set.train)
-        trainer.scores[...] = ensemble.predict_raw(matrix, n_threads=settings.n_threads).T
+        ensemble, n_threads = initial_model.ensemble, settings.n_threads
+        rows = training_set.rows(training_set.train, n_threads)
+        trainer.scores[...] = ensemble.predict_raw(rows, n_threads=n_threads).T
         trees = ensemble.trees()
     if settings.params.linear_leaves:
         _require_hessians(training_set, settings, trainer.scores)
@@ -105,8 +108,10 @@ class BaggedRounds:
                 own_model = replace(initial_model, ensemble=own)
             own_settings = replace(settings, seed=seed, n_threads=n_threads)
             members.append(round_grower(training_set, own_settings, own_model))
-        # A user's function may not expect calls from several threads.
-        n_workers = settings.n_threads if training_set.problem.is_native else 1
+        # A user's function may not expect calls from several threads; and workers that compute
+        # together must do everything in the same order.
+        is_parallel = training_set.problem.is_native and workers().size == 1
+        n_workers = settings.n_threads if is_parallel else 1
         return cls(
             members, n_workers, [] if initial_model is None else initial_model.ensemble.trees()
         )
@@ -137,8 +142,8 @@ class BaggedRounds:
 
 def member_seeds(seed: int, n_models: int) -> list[int]:
     """Return a seed for each model; the first has the seed of the fit."""
-    others = np.random.RandomState(seed % 2**32).randint(2**31, size=n_models - 1)
-    return [seed, *map(int, others)]
+    others = _native.hashes(seed, "member_seed", 0, 1, n_models - 1)
+    return [seed, *(int(other >> 33) for other in others)]
 
 
 def member_of(ensemble: Ensemble, number: int, n_models: int) -> Ensemble:
@@ -173,13 +178,13 @@ def _dart(
     trees: Sequence[Tree],
 ) -> DartRounds:
     params, n_threads = settings.params, settings.n_threads
-    matrix = training_set.matrix(training_set.train)
+    rows = training_set.rows(training_set.train, n_threads)
     return DartRounds(
         trainer,
         grow_round,
         Drops(params.drop_rate, params.skip_drop, params.max_drop, settings.seed),
         params.learning_rate,
-        lambda trees: training_set.ensemble(trees).predict_raw(matrix, n_threads=n_threads).T,
+        lambda trees: training_set.ensemble(trees).predict_raw(rows, n_threads=n_threads).T,
         trees,
     )
 
@@ -243,13 +248,16 @@ def leaf_search(problem: Problem, settings: Settings, train: Dataset) -> LeafSea
 
 def row_sampler(train: Dataset, settings: Settings) -> RowSampler:
     """Return how the rows of each round are sampled."""
-    params = settings.params
+    params, together, n_rows = settings.params, workers(), train.table.n_rows
     return RowSampler(
-        n_rows=train.table.n_rows,
+        n_rows=n_rows,
         fraction=params.subsample,
         seed=settings.seed,
         sampling=params.sampling,
         row_class=train.target.astype(np.int32) if params.sampling == "balanced" else None,
         row_group=train.groups if params.sampling == "group" else None,
         reg_lambda=params.reg_lambda,
+        first_row=together.first_row(n_rows),
+        n_total=together.count(n_rows),
+        reduction=together.reduction,
     )

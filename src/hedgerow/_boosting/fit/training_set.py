@@ -13,11 +13,12 @@ from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
+from hedgerow._data.binned_rows import BinnedRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator
-from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
 from hedgerow._types import Floats
 
 
@@ -56,20 +57,28 @@ class TrainingSet:
         """Return encoded rows as the matrix that trees split."""
         return as_matrix(encoded.table, self.binner.category_bins)
 
+    def rows(self, encoded: Dataset, n_threads: int = 1) -> NDArray[Any] | BinnedRows:
+        """Return encoded rows as that matrix, or in bins if they are read from files."""
+        if not encoded.table.is_streamed:
+            return self.matrix(encoded)
+        if encoded is self.train and self.binned is not None:
+            return BinnedRows(self.binned.by_column, self.binner)
+        return rows_of(encoded.table, self.binner, n_threads)
+
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         """Return an ensemble of trees, round after round."""
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
         return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
 
-    def eval_set(self, name: str, encoded: Dataset, n_threads: int) -> EvalSet:
+    def eval_set(self, name: str, encoded: Dataset, rows: RowsOrBins, n_threads: int) -> EvalSet:
         """Return an evaluation set with its scores before the first round of this fit."""
-        matrix, initial_model = self.matrix(encoded), self.problem.initial_model
+        initial_model = self.problem.initial_model
         if initial_model is None:
-            scores = np.tile(self.base_score, (len(matrix), 1))
+            scores = np.tile(self.base_score, (len(rows), 1))
         else:
-            scores = initial_model.ensemble.predict_raw(matrix, n_threads=n_threads)
+            scores = initial_model.ensemble.predict_raw(rows, n_threads=n_threads)
         return EvalSet(
-            *(name, matrix, encoded.target, encoded.weights, scores),
+            *(name, rows, encoded.target, encoded.weights, scores),
             *(self.problem.trees_per_round, n_threads),
         )
 
@@ -79,15 +88,16 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
         statistics, train = _encode(problem, settings, train)
-        binner = _fit_binner(statistics.encoded_schema(problem.schema), settings, train)
+        schema = statistics.encoded_schema(problem.schema)
+        binner, binned = _fit_binner(schema, settings, train)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
-    is_binned = settings.params.splitter == "hist"
-    binned = binner.transform(train.table, threads=n_threads) if is_binned else None
+        is_binned = settings.params.splitter == "hist"
+        binned = binner.transform(train.table, threads=n_threads) if is_binned else None
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -118,8 +128,14 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
     return {j: count for j, count in counts.items() if count > most}
 
 
-def _fit_binner(schema: TableSchema, settings: Settings, train: Dataset) -> Binner:
+def _fit_binner(
+    schema: TableSchema, settings: Settings, train: Dataset
+) -> tuple[Binner, BinnedMatrix | None]:
+    """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
     counts = {j: len(categories.values) for j, categories in schema.categories.items()}
-    return binner.fit(train.table, train.weights, n_categories=counts, threads=settings.n_threads)
+    options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
+    if settings.params.splitter != "hist":
+        return binner.fit(train.table, train.weights, **options), None
+    return binner, binner.fit_transform(train.table, train.weights, **options)

@@ -13,6 +13,7 @@ from hedgerow._boosting.losses.base import (
     NativeLoss,
     Spread,
     read_only,
+    weighted_mean,
 )
 from hedgerow._boosting.losses.classification import (
     BinaryLogLoss,
@@ -69,5 +70,6 @@ __all__ = [
     "SurvivalLoss",
     "TweedieLoss",
     "read_only",
+    "weighted_mean",
     "with_weights",
 ]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._collective import workers
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
@@ -61,11 +62,11 @@ class Spread:
         if not 0.0 < self.power < 2.0:
             return self
         scale = self.scale(scores)
-        centred = scale - scale.mean()
+        centred = scale - mean_of(scale)
 
         def trend(excess: float) -> float:
             scaled = replace(self, excess=excess)
-            return float((np.abs(residuals) / scaled.scale(scores) * centred).sum())
+            return sum_of(np.abs(residuals) / scaled.scale(scores) * centred)
 
         if not trend(0.0) > 0.0:
             return self
@@ -113,6 +114,9 @@ class BaseLoss:
         Whether weight times target is an absolute amount, such as a count of events.
     quantiles : tuple of float
         The quantiles or expectiles that the scores predict.
+    objects_to_rows : bool
+        Whether `objection` judges each row by itself. Other losses object to the smallest or the
+        largest number of all rows.
     """
 
     name: str
@@ -124,6 +128,7 @@ class BaseLoss:
     spread: Spread = CONSTANT_SPREAD
     weights_are_exposures: bool = False
     quantiles: tuple[float, ...] = ()
+    objects_to_rows: bool = False
 
     @property
     def single_output(self) -> BaseLoss:
@@ -304,19 +309,21 @@ def read_only(array: Any) -> Any:
 
 
 def weighted_mean(target: Floats, weights: Floats | None) -> float:
-    """Return the weighted mean."""
-    # Weights are divided by the largest, so that no sum overflows or underflows. No dot product:
-    # its order of summation depends on the linear algebra library.
+    """Return the weighted mean of the rows of all workers; NaN if there are none."""
+    together = workers()
     if weights is None:
-        return mean_of(target)
-    relative = weights / weights.max()
-    return float(sum_of(relative * target) / sum_of(relative))
+        return together.exact_sum(target) / (together.count(len(target)) or np.nan)
+    # Weights are divided by the largest, so that no sum overflows or underflows.
+    relative = weights / together.largest(weights.max(initial=0.0))
+    return together.exact_sum(relative * target) / together.exact_sum(relative)
 
 
 def weighted_quantile(values: Floats, weights: Floats | None, level: float) -> float:
     """Return a quantile: a minimiser of the pinball loss, the middle one if there are many."""
     leaf = np.zeros(len(values), np.uint16)
-    quantiles = _native.leaf_quantiles(values, weights, leaf, None, np.array([level]), 1)
+    quantiles = _native.leaf_quantiles(
+        values, weights, leaf, None, np.array([level]), 1, workers().reduction
+    )
     return float(quantiles[0])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arithmetic import sum_of
+from hedgerow._arithmetic import sum_of, sums_by_class
 from hedgerow._boosting.losses.base import (
     LossChoice,
     NativeLoss,
@@ -88,10 +88,8 @@ class HingeLoss(NativeLoss):
         n_leaves: int,
     ) -> Floats:
         """Return the share of class 1 in each leaf."""
-        total = np.bincount(leaf, weights, minlength=n_leaves)
-        positive = np.bincount(
-            leaf, target if weights is None else target * weights, minlength=n_leaves
-        )
+        total = sums_by_class(leaf, weights, n_leaves)
+        positive = sums_by_class(leaf, target if weights is None else target * weights, n_leaves)
         return positive / np.maximum(total, np.finfo(float).tiny)
 
 
@@ -142,7 +140,7 @@ class MultinomialLogLoss(NativeLoss):
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the logarithm of each class's share of the weight."""
-        counts = np.bincount(target.astype(np.intp), weights, minlength=self.n_outputs)
+        counts = sums_by_class(target.astype(np.intp), weights, self.n_outputs)
         return _log_priors(counts / sum_of(counts))
 
 

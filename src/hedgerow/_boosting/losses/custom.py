@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._arithmetic import sums_of_rows
 from hedgerow._boosting.losses.base import BaseLoss, read_only
 from hedgerow._boosting.losses.formula.best_constant import Total, stationary_constants
 from hedgerow._boosting.losses.formula.loss import Loss
@@ -60,7 +61,7 @@ class CustomLoss(BaseLoss):
                     raise
                 nan = np.full(self.n_outputs, np.nan)
                 return Total(np.inf, nan, nan, nan)
-            sums = gradient.sum(axis=1), hessian.sum(axis=1), np.abs(gradient).sum(axis=1)
+            sums = (sums_of_rows(of) for of in (gradient, hessian, np.abs(gradient)))
             return Total(0.0, *sums)
 
         return stationary_constants(total, self.n_outputs)

@@ -64,7 +64,7 @@ class Queries:
     @cached_property
     def discount(self) -> Floats:
         """The discount of each sorted row's rank."""
-        of_rank: Floats = _native.rank_discounts(int(np.diff(self.start).max()))
+        of_rank: Floats = _native.rank_discounts(int(np.diff(self.start).max(initial=0)))
         return of_rank[self.rank]
 
 
@@ -87,6 +87,8 @@ class RankingLoss(BaseLoss):
         self.sigma = float(sigma)
         self.truncation = np.iinfo(np.int64).max if truncation is None else int(truncation)
         self.normalize = bool(normalize)
+
+    objects_to_rows = True
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
         """Return 0: only differences of scores matter."""

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.losses.base import (
     LossChoice,
     NativeLoss,
@@ -19,6 +18,7 @@ from hedgerow._boosting.losses.base import (
     weighted_mean,
     weighted_quantile,
 )
+from hedgerow._collective import workers
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link
 from hedgerow._types import Floats
@@ -197,7 +197,7 @@ class RobustLoss(NativeLoss):
             return (self.delta,)
         size = np.abs(target - scores[0])
         delta = weighted_quantile(size, weights, SQUARED_FRACTION)
-        return (delta or float(size[size > 0.0].min(initial=1.0)),)
+        return (delta or workers().smallest(size[size > 0.0].min(initial=1.0)),)
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the best constant; the median, as in Friedman's paper, if δ is adaptive."""
@@ -279,11 +279,11 @@ def _newton_constant(
     loss: NativeLoss, start: float, target: Floats, weights: Floats | None
 ) -> Floats:
     """Return the best constant by steps −G/H, none of which increases these losses."""
-    scores = np.full((1, len(target)), start)
+    score, together = start, workers()
     for _ in range(MOST_STEPS):
-        gradient, hessian = loss.gradients(target, scores, weights)
-        step = -float(sum_of(gradient) / sum_of(hessian))
-        scores += step
-        if abs(step) <= TOLERANCE * abs(scores[0, 0]):
+        gradient, hessian = loss.gradients(target, np.full((1, len(target)), score), weights)
+        step = -together.exact_sum(gradient[0]) / together.exact_sum(hessian[0])
+        score += step
+        if abs(step) <= TOLERANCE * abs(score):
             break
-    return scores[:, 0].copy()
+    return np.array([score])

@@ -293,7 +293,7 @@ class FailureTimeLoss(SurvivalLoss):
         loss, _ = self._losses(rows, scores, scale)
         is_known = rows.lower == rows.upper
         loss[is_known] += rows.lower[is_known] + arithmetic.log(scale)
-        return float(np.average(loss, weights=weights))
+        return weighted_mean(loss, weights)
 
     def curve(self, target: Floats, scores: Floats, weights: Floats | None) -> SurvivalCurve:
         """Return the distribution with its scale."""

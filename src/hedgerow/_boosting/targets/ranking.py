@@ -44,8 +44,8 @@ class Judgements:
         weights = read_weights(self.sample_weight, n_rows)
         if weights is None:
             return
-        first = np.unique(self.query, return_index=True)[1]
-        differs = weights != weights[first][self.query]
+        _, first, query = np.unique(self.query, return_index=True, return_inverse=True)
+        differs = weights != weights[first][query]
         if differs.any():
             raise DataError(
                 "sample_weight must be the same in all rows of a query, because a ranker weights "

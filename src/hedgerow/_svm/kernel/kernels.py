@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -125,36 +125,6 @@ def _parts(array: Any, step: int) -> list[Any]:
     return [array[first : first + step] for first in range(0, len(array), step)]
 
 
-class KernelTable(Protocol):
-    """Rows, and kernel values with them."""
-
-    dtype: type[np.floating[Any]]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-
-    def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
-        """Write the kernel values of row rows[i] with all rows into values[slots[i]]."""
-
-    def diagonal(self) -> Floats:
-        """Return k(x, x) of each row."""
-
-    def largest(self) -> float:
-        """Return the largest |k(x, x)|."""
-
-    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
-        """Return Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients))."""
-
-    def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
-        """Return these sums for one row of coefficients and some of the table's own rows."""
-
-    def take(self, rows: RowNumbers) -> KernelTable:
-        """Return a table of some of the rows."""
-
-    def start_for(self, dual: DualProblem, threads: int) -> Floats:
-        """Return a starting point, if the kernel has a better one than the problem."""
-
-
 class LargestKernel:
     """Base class of kernel tables: the largest kernel value."""
 
@@ -174,7 +144,12 @@ class LargestKernel:
 
 
 class DenseTable(LargestKernel):
-    """Dense rows: kernel values from tiles of products or distances."""
+    """Dense rows: kernel values from tiles of products or distances.
+
+    `fill` writes the kernel values of row rows[i] with all rows into values[slots[i]]; `sums` are
+    Σ_r coefficients[m, r] k(query, row r), (n_queries, len(coefficients)), and `own_sums` the same
+    for one row of coefficients and some of the table's own rows.
+    """
 
     def __init__(
         self, kernel: Kernel, X: Floats, *, single: bool, centre: Floats | None = None
@@ -395,6 +370,9 @@ class PrecomputedTable(BlockTable):
     def take(self, rows: RowNumbers) -> PrecomputedTable:
         """Return some of the rows."""
         return PrecomputedTable(self.X, self.columns[rows])
+
+
+KernelTable = DenseTable | SparseTable | CallableTable | PrecomputedTable
 
 
 def require_moderate_kernels(kernel: Kernel, X: Any) -> None:

@@ -14,9 +14,8 @@ import numpy as np
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.linear.design_matrix import DesignMatrix
-from hedgerow._svm.linear.interior_point import interior_point
+from hedgerow._svm.linear.interior_point import FEW_FEATURES, interior_point
 from hedgerow._svm.linear.problem import GapCriterion
-from hedgerow._svm.linear.solving import FEW_FEATURES
 from hedgerow._types import Floats
 
 # With fewer rows, pair steps are faster.

@@ -22,22 +22,9 @@ class DesignMatrix:
         self.X = X
         self.bias = bias
         self.threads = threads
-        self._native = _native_rows(X, bias)
-
-    @property
-    def native(self) -> _native.LinearRows:
-        """The matrix for the native kernels."""
-        return self._native
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self._native.n_rows
-
-    @property
-    def width(self) -> int:
-        """Number of features, including the constant one."""
-        return self._native.width
+        self.native = _native_rows(X, bias)
+        self.n_rows = self.native.n_rows
+        self.width = self.native.width  # number of features, including the constant one
 
     def take(self, selection: NDArray[Any]) -> DesignMatrix:
         """Return a contiguous copy of some rows."""
@@ -45,27 +32,27 @@ class DesignMatrix:
 
     def times(self, w: Floats) -> Floats:
         """Return X w."""
-        return self._native.times(w[np.newaxis], threads=self.threads)[:, 0]
+        return self.native.times(w[np.newaxis], threads=self.threads)[:, 0]
 
     def times_each(self, W: Floats) -> Floats:
         """Return X Wᵀ."""
-        return self._native.times(np.ascontiguousarray(W), threads=self.threads)
+        return self.native.times(np.ascontiguousarray(W), threads=self.threads)
 
     def combine(self, u: Floats) -> Floats:
         """Return Xᵀ u."""
-        return self._native.combine(u, threads=self.threads)
+        return self.native.combine(u, threads=self.threads)
 
     def curve(self, theta: Floats, v: Floats) -> Floats:
         """Return Xᵀ diag(θ) X v."""
-        return self._native.curve(theta, v, threads=self.threads)
+        return self.native.curve(theta, v, threads=self.threads)
 
     def normal_matrix(self, theta: Floats) -> Floats:
         """Return Xᵀ diag(θ) X."""
-        return self._native.normal_matrix(theta, threads=self.threads)
+        return self.native.normal_matrix(theta, threads=self.threads)
 
     def squares(self) -> Floats:
         """Return ‖x_i‖² of every row."""
-        return self._native.squares(threads=self.threads)
+        return self.native.squares(threads=self.threads)
 
 
 def _native_rows(X: Any, bias: float) -> _native.LinearRows:

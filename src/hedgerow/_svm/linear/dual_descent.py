@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from hedgerow._svm.linear.newton import conjugate_gradients
 from hedgerow._svm.linear.problem import (
     GapCriterion,
     LinearSolution,
-    PrimalDualPair,
     SVMProblem,
     certified,
     square,
@@ -44,21 +44,34 @@ def dual_descent(
     """Solve problems on the same rows in parallel, one thread per problem."""
     squares = rows.squares()
     searches = [DualDescentState.begin(rows, problem, squares, seed) for problem in problems]
-    active, epochs = searches, FIRST_EPOCHS
+    descend_all(searches, rows.threads, stop, FIRST_EPOCHS, EPOCHS, show)
+    return [replace(search.solution, n_iter=search.n_iter) for search in searches]
+
+
+def descend_all(
+    searches: Sequence[Any],
+    threads: int,
+    stop: GapCriterion,
+    first_epochs: int,
+    epochs: int,
+    show: Callable[[int], None],
+) -> None:
+    """Run the descents of several problems, one thread per problem.
+
+    After `first_epochs` epochs, and then after every `epochs`, each search advances by other means
+    and says whether it is done.
+    """
+    active, n_iter, at_once = searches, 0, first_epochs
     while active:
-        epochs = min(epochs, stop.max_iter - active[0].n_iter)
+        at_once = min(at_once, stop.max_iter - n_iter)
         descents = [search.descent for search in active]
-        tolerances = [search.tolerance for search in active]
-        _native.descend(descents, epochs, tolerances, rows.threads)
+        _native.descend(descents, at_once, [search.tolerance for search in active], threads)
+        n_iter += at_once
         for search in active:
-            search.n_iter += epochs
-            search.certify(stop)
-            if not search.is_done:
-                search.step_on_active_set()
+            search.advance(stop, n_iter)
         active = [search for search in active if not search.is_done]
         show(len(searches) - len(active))
-        epochs = EPOCHS
-    return [replace(search.solution, n_iter=search.n_iter) for search in searches]
+        at_once = epochs
 
 
 @dataclass(eq=False)
@@ -87,18 +100,26 @@ class DualDescentState:
         descent = _native.dual_descent(rows.native, *terms, squares, beta, w, seed)
         return cls(rows, problem, beta, w, descent)
 
-    def certify(self, stop: GapCriterion) -> None:
+    def advance(self, stop: GapCriterion, n_iter: int) -> None:
+        """Evaluate the gap, and take a step on the active set if it is too large."""
+        self.n_iter = n_iter
+        self._certify(stop)
+        if not self.is_done:
+            self._step_on_active_set()
+
+    def _certify(self, stop: GapCriterion) -> None:
         """Update the best w with its duality gap, and check the stopping criterion."""
         self.w[:] = self.rows.combine(self.beta)  # without accumulated rounding errors
-        pair = PrimalDualPair(self.w.copy(), self.rows.times(self.w), self.beta, self.w)
-        candidate = certified(self.problem, stop, pair, self.n_iter)
+        z = self.rows.times(self.w)
+        pair = self.w.copy(), z, self.beta, self.w
+        candidate = certified(self.problem, stop, *pair, self.n_iter)
         if self.solution is None or candidate.gap < self.solution.gap:
             self.solution = candidate
         self.is_done = candidate.converged or self.n_iter >= stop.max_iter
         if self.descent.converged:
             self.tolerance /= 10.0
 
-    def step_on_active_set(self) -> None:
+    def _step_on_active_set(self) -> None:
         """Move the free β together, towards their unconstrained minimum."""
         lower, upper = self.problem.bounds
         is_free = (self.beta > lower) & (self.beta < upper)

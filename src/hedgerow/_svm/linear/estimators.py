@@ -22,12 +22,16 @@ from hedgerow._data.target import (
     require_moderate,
 )
 from hedgerow._estimator import adopt, column_attributes, seed_of
+from hedgerow._progress import progress
 from hedgerow._svm.base import SVM, learn_matrix, read_matrix
 from hedgerow._svm.linear.crammer_singer import crammer_singer
 from hedgerow._svm.linear.design_matrix import DesignMatrix
+from hedgerow._svm.linear.dual_descent import dual_descent
+from hedgerow._svm.linear.interior_point import FEW_FEATURES, interior_point
+from hedgerow._svm.linear.lasso import lasso
+from hedgerow._svm.linear.newton import by_cholesky, by_conjugate_gradients, newton
 from hedgerow._svm.linear.parameters import CLASSIFIER_PARAMETERS, REGRESSOR_PARAMETERS
 from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem
-from hedgerow._svm.linear.solving import SolverSettings, solve
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -227,8 +231,8 @@ class LinearSVC(ClassifierMixin, LinearSVM):
             squared = self.loss == "squared_hinge"
             y = np.where(is_own, 1.0, -1.0)
             problems.append(SVMProblem.of_classes(y, own_C, squared=squared))
-        settings = SolverSettings(self.penalty, self.dual, int(self.verbose))
-        return solve(rows, problems, stop, seed, settings)
+        options = {"penalty": self.penalty, "dual": self.dual, "verbose": int(self.verbose)}
+        return solve(rows, problems, stop, seed, **options)
 
     def _attributes(
         self, model: LinearModel, solutions: Sequence[LinearSolution]
@@ -312,8 +316,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
         if is_used is not None:
             target, C = target[is_used], C[is_used]
         problem = SVMProblem.of_numbers(target, C, float(self.epsilon), squared=squared)
-        settings = SolverSettings("l2", self.dual, int(self.verbose))
-        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), settings)
+        options = {"penalty": "l2", "dual": self.dual, "verbose": int(self.verbose)}
+        solutions = solve(rows, [problem], self._stop(), seed_of(self.random_state), **options)
         return self._adopt_solutions(schema, solutions, None)
 
     def _attributes(
@@ -340,3 +344,44 @@ def _rows_that_count(
             "All rows of positive weight have the same class, but at least two classes are needed."
         )
     return counts
+
+
+def solve(
+    rows: DesignMatrix,
+    problems: Sequence[SVMProblem],
+    stop: GapCriterion,
+    seed: int,
+    *,
+    penalty: str,
+    dual: bool | str,
+    verbose: int,
+) -> list[LinearSolution]:
+    """Solve problems on the same rows."""
+    with progress(verbose, len(problems), unit="SVM", title="linear SVMs") as progress_bar:
+
+        def show(done: int) -> None:
+            if progress_bar is not None:
+                progress_bar.show(done)
+
+        if penalty == "l1":
+            return lasso(rows, problems, stop, seed, show)
+        if _is_for_descent(rows, problems[0], dual):
+            return dual_descent(rows, problems, stop, seed, show)
+        solutions = []
+        for done, problem in enumerate(problems):
+            solutions.append(_solve_one(rows, problem, stop))
+            show(done + 1)
+        return solutions
+
+
+def _is_for_descent(rows: DesignMatrix, problem: SVMProblem, dual: bool | str) -> bool:
+    if problem.squared and dual != "auto":
+        return bool(dual)
+    return rows.width > FEW_FEATURES
+
+
+def _solve_one(rows: DesignMatrix, problem: SVMProblem, stop: GapCriterion) -> LinearSolution:
+    if not problem.squared:
+        return interior_point(rows, problem, stop)
+    few = rows.width <= FEW_FEATURES
+    return newton(rows, problem, stop, by_cholesky if few else by_conjugate_gradients)

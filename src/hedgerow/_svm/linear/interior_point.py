@@ -31,15 +31,11 @@ from hedgerow import _native
 from hedgerow._arithmetic import hypot, mean_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
 from hedgerow._svm.linear.newton import PATIENCE, by_cholesky, newton
-from hedgerow._svm.linear.problem import (
-    GapCriterion,
-    LinearSolution,
-    PrimalDualPair,
-    SVMProblem,
-    certified,
-)
+from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, certified
 from hedgerow._types import Floats
 
+# Up to this number of features, their Gram matrix is formed and factored in each step.
+FEW_FEATURES = 300
 # Maximum fraction of the distance to the nearest bound that a step covers.
 WITHIN = 0.98
 # The relative gap to which the squared losses are minimised for the starting point.
@@ -147,9 +143,7 @@ def _certified(
     Products are recomputed, since updates accumulate rounding errors.
     """
     beta = (problem.sign * point.alpha).sum(axis=0)
-    return certified(
-        problem, stop, PrimalDualPair(point.w, rows.times(point.w), beta, rows.combine(beta))
-    )
+    return certified(problem, stop, point.w, rows.times(point.w), beta, rows.combine(beta))
 
 
 def _on_edges(
@@ -179,7 +173,7 @@ def _on_edges(
             w = rows.combine(beta)
     lower, upper = problem.bounds
     beta = np.clip(beta, lower, upper)
-    return certified(problem, stop, PrimalDualPair(w, rows.times(w), beta, rows.combine(beta)))
+    return certified(problem, stop, w, rows.times(w), beta, rows.combine(beta))
 
 
 def _gram_matrix(rows: DesignMatrix) -> Floats:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
 from hedgerow._svm.linear.design_matrix import DesignMatrix
+from hedgerow._svm.linear.dual_descent import descend_all
 from hedgerow._svm.linear.interior_lasso import interior_lasso
 from hedgerow._svm.linear.newton import conjugate_gradients
 from hedgerow._svm.linear.problem import GapCriterion, LinearSolution, SVMProblem, square
@@ -52,19 +53,7 @@ def lasso(
     """Solve problems on the same rows in parallel, one thread per problem."""
     columns = _columns_of(rows)
     searches = [LassoDescent.begin(rows, columns, problem, seed) for problem in problems]
-    active, n_iter = searches, 0
-    while active:
-        epochs = min(EPOCHS, stop.max_iter - n_iter)
-        descents = [search.descent for search in active]
-        tolerances = [search.tolerance for search in active]
-        _native.descend(descents, epochs, tolerances, rows.threads)
-        n_iter += epochs
-        for search in active:
-            search.advance(stop, n_iter)
-        active = [
-            search for search in active if not search.solution.converged and n_iter < stop.max_iter
-        ]
-        show(len(searches) - len(active))
+    descend_all(searches, rows.threads, stop, EPOCHS, EPOCHS, show)
     return [search.solution for search in searches]
 
 
@@ -80,6 +69,7 @@ class LassoDescent:
     descent: _native.Descent
     tolerance: float = 1e-2  # violation at which the descent revisits converged weights
     bound: float = 0.0  # best lower bound of the objective
+    is_done: bool = False
     solution: LinearSolution = None  # type: ignore[assignment]
 
     @classmethod
@@ -116,6 +106,7 @@ class LassoDescent:
             w = self.w.copy()
         gap = max(0.0, objective - self.bound)
         self.solution = LinearSolution(w, objective, gap, n_iter, stop.is_reached(gap, objective))
+        self.is_done = self.solution.converged or n_iter >= stop.max_iter
 
     def _try_interior_point(self) -> None:
         """Move to the interior point solution, if it is better."""

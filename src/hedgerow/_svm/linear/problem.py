@@ -112,25 +112,19 @@ class LinearSolution:
         return self.gap / self.objective if self.objective > 0.0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class PrimalDualPair:
-    """A w with z = X w, and a β within its bounds with Xᵀβ."""
-
-    w: Floats
-    z: Floats
-    beta: Floats
-    combined: Floats
-
-
 def certified(
-    problem: SVMProblem, stop: GapCriterion, pair: PrimalDualPair, n_iter: int = 0
+    problem: SVMProblem,
+    stop: GapCriterion,
+    w: Floats,
+    z: Floats,
+    beta: Floats,
+    combined: Floats,
+    n_iter: int = 0,
 ) -> LinearSolution:
-    """Return w with its duality gap."""
-    objective = problem.primal(pair.w, problem.slack(pair.z))
-    gap = max(0.0, objective - problem.dual(pair.beta, pair.combined))
-    return LinearSolution(
-        pair.w, objective, gap, n_iter, stop.is_reached(gap, objective), pair.beta
-    )
+    """Return w with its duality gap, given z = X w, a β within its bounds, and Xᵀβ."""
+    objective = problem.primal(w, problem.slack(z))
+    gap = max(0.0, objective - problem.dual(beta, combined))
+    return LinearSolution(w, objective, gap, n_iter, stop.is_reached(gap, objective), beta)
 
 
 def square(v: Floats) -> float:

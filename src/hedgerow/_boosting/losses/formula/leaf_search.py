@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hedgerow._arithmetic import mean_of
 from hedgerow._tree.leaves import LeafRows, write_leaf_values
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Bools, Floats
@@ -65,7 +66,11 @@ class LeafSearch:
             return total / np.where(size == 0.0, 1.0, size)
 
         # Nothing is kept from tree to tree, so that a continued fit finds the same steps.
-        return _roots(slope_at, n_leaves, stride=float(rows.target.std()) or 1.0)
+        return _roots(slope_at, n_leaves, stride=_standard_deviation(rows.target) or 1.0)
+
+
+def _standard_deviation(target: Floats) -> float:
+    return float(np.sqrt(mean_of((target - mean_of(target)) ** 2)))
 
 
 def _roots(slope_at: SlopeAt, n_leaves: int, stride: float) -> Floats:

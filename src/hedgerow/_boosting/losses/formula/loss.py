@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow._arithmetic import sum_of, sums_of_rows
 from hedgerow._autodiff import Derivatives, derivatives
-from hedgerow._boosting.losses.base import read_only
+from hedgerow._boosting.losses.base import read_only, weighted_mean
 from hedgerow._boosting.losses.formula.best_constant import Total, best_constant
 from hedgerow._boosting.losses.formula.check import check_derivatives, check_rows
 from hedgerow._params import COUNT, NOTHING, Options, Parameter, ParameterKind, any_of
@@ -172,7 +173,7 @@ class Loss:
     def mean(self, y: ArrayLike, f: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the weighted mean of the rows' losses."""
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return float(np.average(self.loss(y, f), weights=weights))
+        return weighted_mean(self.loss(y, f), weights)
 
     def derivatives(self, y: NDArray[Any], f: Floats) -> tuple[Floats, Floats]:
         """Return the unmodified first and second derivatives, both of shape (K, n)."""
@@ -199,7 +200,7 @@ class Loss:
         is_linear = _are_piecewise_linear(gradient, hessian)
         for output in np.flatnonzero(is_linear).tolist():
             positive = hessian[output][hessian[output] > 0.0]
-            hessian[output] = positive.mean() if len(positive) else 1.0
+            hessian[output] = weighted_mean(positive, None) if len(positive) else 1.0
         return hessian, is_linear
 
     def _total(self, y: NDArray[Any], weights: Floats, at: Floats) -> Total:
@@ -208,10 +209,10 @@ class Loss:
         value = self._shaped(result.value, len(y))
         with np.errstate(all="ignore"):
             return Total(
-                float((weights * value).sum()),
-                (weights * result.first).sum(axis=1),
-                (weights * result.second).sum(axis=1),
-                np.abs(weights * result.first).sum(axis=1),
+                sum_of(weights * value),
+                sums_of_rows(weights * result.first),
+                sums_of_rows(weights * result.second),
+                sums_of_rows(np.abs(weights * result.first)),
             )
 
     def _differentiated(self, y: NDArray[Any], f: Floats, by: int | None = None) -> Derivatives:
@@ -296,6 +297,4 @@ def _candidates(y: NDArray[Any], weights: Floats, n_outputs: int) -> list[Floats
 
 
 def _mean(values: NDArray[Any], weights: Floats) -> float:
-    if (weights == 1.0).all():
-        return float(values.mean())
-    return float((weights * values).sum() / weights.sum())
+    return weighted_mean(np.asarray(values, np.float64), weights)

@@ -1,0 +1,171 @@
+"""Thresholds of a table whose rows are divided among workers: those of the whole table.
+
+The sample of rows is found by counting hashes. Each worker finds the thresholds of some of the
+features, for which the others send it the sampled values. In features with few values each value
+gets a bin, however rare it is, so all workers look through their rows for further ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _native
+from hedgerow._collective import Workers
+from hedgerow._types import Floats
+
+# Types whose values single precision represents: the kernels compare them as float32.
+_SINGLE = ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")
+
+
+class NumericTable(Protocol):
+    """The part of a `Table` that is used here."""
+
+    n_rows: int
+    n_features: int
+
+    def column(self, j: int) -> Any:
+        """Return column j, with `.values` and `.missing`, or with `.codes`."""
+
+
+def find_shared_thresholds(
+    table: NumericTable,
+    weights: Floats | None,
+    max_bins: int,
+    sample_size: int,
+    seed: int,
+    threads: int,
+    together: Workers,
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the thresholds of all features, one after another, and where each feature's begin."""
+    rows, is_everything = _sampled_rows(table.n_rows, weights, sample_size, seed, together)
+    own = range(*_share(table.n_features, together.rank, together.size))
+    sampled = _sampled_columns(table, rows, together)
+    sampled_weights = None if weights is None else together.concatenated_rows(weights[rows])
+    found = [_find(values, sampled_weights, max_bins, threads, is_everything) for values in sampled]
+    thresholds: dict[int, Floats] = {}
+    few: dict[int, Floats] = {}
+    for of_worker in together.objects(dict(zip(own, found, strict=True))):
+        for feature, (values, values_if_few) in of_worker.items():
+            thresholds[feature] = values
+            if values_if_few is not None:
+                few[feature] = values_if_few
+    thresholds |= _with_rare_values(table, weights, few, max_bins, together)
+    starts = np.zeros(table.n_features + 1, np.int64)
+    starts[1:] = np.cumsum([len(thresholds[j]) for j in range(table.n_features)])
+    in_order = [thresholds[j] for j in range(table.n_features)]
+    return np.concatenate([np.empty(0), *in_order]), starts
+
+
+def _share(count: int, rank: int, size: int) -> tuple[int, int]:
+    return count * rank // size, count * (rank + 1) // size
+
+
+def _sampled_rows(
+    n_rows: int, weights: Floats | None, sample_size: int, seed: int, together: Workers
+) -> tuple[NDArray[np.intp], bool]:
+    """Return this worker's rows of the sample, and whether the sample is all rows with weight."""
+    rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0.0)
+    n_weighty = together.count(len(rows))
+    if n_weighty <= sample_size:
+        return rows, True
+    first = together.first_row(n_rows)
+    hashes = _native.hashes(seed, "bin_sample", 0, first, n_rows)[rows]
+    sizes = np.array([[sample_size, n_weighty - sample_size]])
+    stratum = np.zeros(len(rows), np.int64)
+    part = _native.random_parts(hashes, stratum, sizes, reduction=together.reduction)
+    return rows[part == 0], False
+
+
+def _numbers(column: Any, rows: NDArray[np.intp] | slice) -> NDArray[Any]:
+    """Return values in the precision in which they are compared, with NaN for missing ones."""
+    values = column.values[rows]
+    values = values.astype(np.float32 if values.dtype.name in _SINGLE else np.float64)
+    if column.missing is not None:
+        values[column.missing[rows]] = np.nan
+    return values
+
+
+def _sampled_columns(
+    table: NumericTable, rows: NDArray[np.intp], together: Workers
+) -> list[NDArray[Any] | None]:
+    """Return the sampled values of this worker's features; None for a categorical feature."""
+    assert together.communicator is not None
+    parts, dtypes = [], []
+    for rank in range(together.size):
+        values = []
+        for j in range(*_share(table.n_features, rank, together.size)):
+            column = table.column(j)
+            if not hasattr(column, "codes"):
+                values.append(_numbers(column, rows))
+            if rank == together.rank:
+                dtypes.append(None if hasattr(column, "codes") else values[-1].dtype)
+        parts.append(b"".join(of_column.tobytes() for of_column in values))
+    received = together.communicator.exchange(parts)
+    counts = [int(count[0]) for count in together.arrays(np.array([len(rows)], np.int64))]
+    columns: list[list[NDArray[Any]]] = [[] for _ in dtypes]
+    for part, count in zip(received, counts, strict=True):
+        offset = 0
+        for pieces, dtype in zip(columns, dtypes, strict=True):
+            if dtype is not None:
+                pieces.append(np.frombuffer(part, dtype, count, offset))
+                offset += count * dtype.itemsize
+    return [np.concatenate(pieces) if pieces else None for pieces in columns]
+
+
+def _find(
+    values: NDArray[Any] | None,
+    weights: Floats | None,
+    max_bins: int,
+    threads: int,
+    is_everything: bool,
+) -> tuple[Floats, Floats | None]:
+    """Return the thresholds of a sampled feature, and its values if they are few."""
+    if values is None:
+        return np.empty(0), None
+    thresholds, _ = _native.find_thresholds(
+        [(values, None)], weights, max_bins, max(len(values), 1), 0, threads
+    )
+    if is_everything:
+        return thresholds, None
+    distinct = np.unique(values[np.isfinite(values)]).astype(np.float64) + 0.0
+    return thresholds, distinct if len(distinct) <= max_bins else None
+
+
+def _with_rare_values(
+    table: NumericTable,
+    weights: Floats | None,
+    few: dict[int, Floats],
+    max_bins: int,
+    together: Workers,
+) -> dict[int, Floats]:
+    """Return the thresholds of features that have few values in all rows."""
+    if not few:
+        return {}
+    has_weight = None if weights is None else weights > 0.0
+    rare = {j: _rare_values(table.column(j), has_weight, few[j], max_bins) for j in few}
+    thresholds = {}
+    of_workers = together.objects(rare)
+    for j in few:
+        values = np.unique(np.concatenate([few[j], *(of_worker[j] for of_worker in of_workers)]))
+        if len(values) <= max_bins:
+            thresholds[j], _ = _native.find_thresholds(
+                [(values, None)], None, max_bins, max(len(values), 1), 0, 1
+            )
+    return thresholds
+
+
+def _rare_values(
+    column: Any, has_weight: NDArray[np.bool_] | None, few: Floats, max_bins: int
+) -> Floats:
+    """Return further values of a column: a few more than `max_bins` if there are too many."""
+    values = _numbers(column, slice(None)).astype(np.float64)
+    if has_weight is not None:
+        values = values[has_weight]
+    if len(few):
+        nearest = few[np.minimum(np.searchsorted(few, values), len(few) - 1)]
+        values = values[nearest != values]
+    distinct: Floats = np.unique(values[np.isfinite(values)]) + 0.0
+    return distinct[: max_bins + 1]

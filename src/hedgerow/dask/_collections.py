@@ -1,0 +1,166 @@
+"""Dask collections as the arguments of a fit: their partitions, in the order of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from dask.delayed import Delayed
+from dask.optimization import cull
+
+from hedgerow._params import short_repr
+from hedgerow.exceptions import DataError
+
+# With more partitions, comparing the graphs of all of them takes longer than moving the data.
+_MOST_GRAPHS = 2000
+
+
+@dataclass(frozen=True)
+class PartitionedData:
+    """The training set or an evaluation set.
+
+    Attributes
+    ----------
+    arguments : dict
+        The partitions of each argument: X, y, sample_weight, … All have the same number.
+    lengths : list of int, optional
+        The rows of each partition, if Dask knows them.
+    """
+
+    arguments: dict[str, list[Delayed]]
+    lengths: list[int] | None
+
+    @property
+    def n_partitions(self) -> int:
+        """The number of partitions of every argument."""
+        return len(next(iter(self.arguments.values())))
+
+
+def is_collection(value: Any) -> bool:
+    """Return whether a value is a Dask DataFrame, Series, Index or Array."""
+    return isinstance(value, dd.DataFrame | dd.Series | dd.Index | da.Array)
+
+
+def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> PartitionedData:
+    """Return the partitions of arguments that have a row for each row of X.
+
+    `where` names an evaluation set in errors.
+    """
+    passed = {name: value for name, value in arguments.items() if value is not None}
+    table = passed["X"]
+    if not is_collection(table) or isinstance(table, dd.Series | dd.Index):
+        raise DataError(
+            f"{where}X is a {type(table).__name__}; it must be a Dask DataFrame or Array. For a "
+            "table in memory, use the estimator of the same name in hedgerow."
+        )
+    for name, value in passed.items():
+        if not is_collection(value):
+            raise DataError(
+                f"{where}{name}={short_repr(value)} must be a Dask collection with the partitions "
+                "of X."
+            )
+    arrays = {name: _aligned(value, table) for name, value in passed.items()}
+    partitions = {name: _partitions(value) for name, value in arrays.items()}
+    n_partitions = len(partitions["X"])
+    for name, own in partitions.items():
+        if len(own) != n_partitions:
+            raise DataError(
+                f"{where}{name} has {len(own)} partitions, but X has {n_partitions}. Take both "
+                "from the same collection, or repartition them before you separate them."
+            )
+    return PartitionedData(partitions, _lengths(arrays["X"]))
+
+
+def from_local(value: Any) -> Any:
+    """Return a table or array in memory as a collection with one partition.
+
+    Tables of other libraries become data frames of pandas, which keep the names of columns.
+    """
+    if value is None or is_collection(value):
+        return value
+    if hasattr(value, "columns") and hasattr(value, "__arrow_c_stream__"):
+        value = pa.table(value).to_pandas()
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        value = pd.DataFrame(value)
+    if isinstance(value, pd.DataFrame | pd.Series):
+        return dd.from_pandas(value, npartitions=1, sort=False)
+    array = np.asarray(value)
+    return da.from_array(array, chunks=array.shape)
+
+
+def _aligned(value: Any, table: Any) -> Any:
+    """Return an array with whole rows in its chunks, which are those of X if both are known."""
+    if not isinstance(value, da.Array):
+        return value
+    if value.ndim > 1 and value.numblocks[1] > 1:
+        value = value.rechunk({1: -1})
+    is_known = isinstance(table, da.Array) and not np.isnan([*table.shape, *value.shape]).any()
+    if is_known and value.shape[0] == table.shape[0] and value.chunks[0] != table.chunks[0]:
+        value = value.rechunk({0: table.chunks[0]})
+    return value
+
+
+def _partitions(value: Any) -> list[Delayed]:
+    # Optimising the graph of an array that is on the cluster already leaves nothing of it.
+    delayed = value.to_delayed(optimize_graph=not isinstance(value, da.Array))
+    return list(delayed.ravel()) if isinstance(delayed, np.ndarray) else list(delayed)
+
+
+def _lengths(table: Any) -> list[int] | None:
+    if not isinstance(table, da.Array) or any(math.isnan(n) for n in table.chunks[0]):
+        return None
+    return [int(n) for n in table.chunks[0]]
+
+
+# ---- which worker takes which partitions ---------------------------------------------------------
+
+
+def contiguous_runs(sizes: Sequence[int], n_workers: int) -> list[range]:
+    """Divide partitions among workers: each takes some that follow one another.
+
+    A worker ends where the sum of the sizes comes closest to its share of the total. It may have no
+    partition.
+    """
+    ends = np.array([0, *accumulate(sizes)], np.float64)
+    targets = ends[-1] * np.arange(1, n_workers) / n_workers
+    cuts = [int(np.abs(ends - target).argmin()) for target in targets]
+    edges = [0, *np.maximum.accumulate(cuts).tolist(), len(sizes)] if cuts else [0, len(sizes)]
+    return [range(start, stop) for start, stop in pairwise(edges)]
+
+
+def runs_of(dataset: PartitionedData, n_workers: int) -> list[range]:
+    """Divide the partitions of a dataset: by rows if these are known, otherwise by number."""
+    return contiguous_runs(dataset.lengths or [1] * dataset.n_partitions, n_workers)
+
+
+def are_independent(dataset: PartitionedData) -> bool:
+    """Return whether no two partitions are made from the same task.
+
+    Each can then be made by the worker that needs it.
+    """
+    if dataset.n_partitions > _MOST_GRAPHS:
+        return False
+    # A graph is kept with its tasks, so that no other one can get its id.
+    graphs: dict[int, tuple[Any, dict[Any, Any]]] = {}
+    used: set[Any] = set()
+    for index in range(dataset.n_partitions):
+        keys: set[Any] = set()
+        for partitions in dataset.arguments.values():
+            part = partitions[index]
+            graph = part.__dask_graph__()
+            if id(graph) not in graphs:
+                graphs[id(graph)] = graph, dict(graph)
+            _, tasks = graphs[id(graph)]
+            keys |= set(cull(tasks, list(part.__dask_keys__()))[0])
+        if keys & used:
+            return False
+        used |= keys
+    return True

@@ -1,0 +1,104 @@
+"""What Dask workers import in tests: callbacks, and a look at what a fit has left."""
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from pathlib import Path
+
+from hedgerow._model_file.container import pack
+from hedgerow._model_file.contents import write_estimator
+
+# Of clusters in tests.
+OPTIONS = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+
+
+def warm_up():
+    """Import what a fit needs, which takes seconds in a new process."""
+    import hedgerow.dask  # noqa: F401
+
+
+async def leftovers(dask_worker=None):
+    """Return what a fit has left on a worker, None if nothing."""
+    from hedgerow.dask._session import _SESSIONS
+    from hedgerow.dask._transport import HANDLER
+
+    deadline = time.monotonic() + 8
+    while time.monotonic() < deadline:
+        own = [key for key in _SESSIONS if key[0] == dask_worker.address]
+        executing = dask_worker.state.executing_count
+        if not own and not executing and HANDLER not in dask_worker.handlers:
+            return None
+        await asyncio.sleep(0.02)
+    return str((own, executing, sorted(dask_worker.handlers)))
+
+
+def file_bytes(model):
+    """Return the bytes of the model file."""
+    return bytes(pack(*write_estimator(model)))
+
+
+# ---- callbacks -----------------------------------------------------------------------------------
+
+
+class Slow:
+    """Make every round take a while."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def after_round(self, info):  # noqa: ARG002
+        time.sleep(self.seconds)
+
+
+class KillOnce:
+    """Kill the process of one worker after a round, the first time."""
+
+    def __init__(self, folder, round_, wait_for=None):
+        self.path, self.round, self.wait_for = str(folder), round_, wait_for
+
+    def after_round(self, info):
+        if info.round == self.round:
+            deadline = time.monotonic() + 30
+            while self.wait_for and not Path(self.path, self.wait_for).exists():
+                time.sleep(0.01)
+                assert time.monotonic() < deadline
+            try:
+                os.close(os.open(f"{self.path}/killed", os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                return
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Rounds:
+    """Write down the rounds that are computed."""
+
+    def __init__(self, folder):
+        self.path = str(folder)
+
+    def after_round(self, info):
+        with Path(f"{self.path}/{os.getpid()}").open("a") as file:
+            file.write(f"{info.round}\n")
+
+
+class OddError(Exception):
+    """An error that cannot be unpickled."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+class FailOddly:
+    """Raise an error that no other process can unpickle."""
+
+    def after_round(self, info):  # noqa: ARG002
+        raise OddError("this", "that")
+
+
+class Fail:
+    """Raise after a round."""
+
+    def after_round(self, info):
+        if info.round == 3:
+            raise ZeroDivisionError("in a callback")

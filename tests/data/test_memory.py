@@ -1,0 +1,120 @@
+"""Forecasts of memory are close to real peaks, and a limit is refused before the fit."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import hedgerow as hr
+from hedgerow._data.memory import read_bytes
+
+# Fits in a process of its own and prints forecast and peak.
+MEASURE = """
+import json, sys
+import hedgerow as hr
+
+kind, options = json.loads(sys.argv[2])
+model = getattr(hr, kind)(**options)
+table = hr.ParquetTable(sys.argv[1], target="label" if "Class" in kind else "y")
+forecast = hr.memory_estimate(table, model).total
+model.fit(table)
+# Not getrusage, which counts what the process was before it ran this program.
+status = dict(line.split(":") for line in open("/proc/self/status"))
+print(forecast, int(status["VmHWM"].split()[0]) * 1024)
+"""
+
+
+def write(folder, n_rows, n_columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_columns, n_rows))
+    y = X[0] + np.sin(X[1])
+    columns = {f"x{j}": column for j, column in enumerate(X)}
+    label = np.digitize(y, [-1, -0.3, 0.3, 1])
+    pq.write_table(pa.table({**columns, "y": y, "label": label}), folder / "a.parquet")
+    return str(folder / "a.parquet")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks are measured on Linux")
+@pytest.mark.skipif(
+    "HEDGEROW_MEASURE_MEMORY" not in os.environ,
+    reason="how much Arrow keeps depends on what else runs: HEDGEROW_MEASURE_MEMORY=1 measures",
+)
+@pytest.mark.parametrize(
+    ("shape", "kind", "options"),
+    [
+        ((1_000_000, 12), "GradientBoostingRegressor", {"n_estimators": 3}),
+        ((300_000, 80), "GradientBoostingRegressor", {"n_estimators": 3}),
+        (
+            (1_500_000, 20),
+            "GradientBoostingRegressor",
+            {"n_estimators": 3, "early_stopping": True, "validation_fraction": 0.3},
+        ),
+        ((800_000, 12), "GradientBoostingRegressor", {"budget": 0.001}),
+        ((800_000, 12), "GradientBoostingClassifier", {"n_estimators": 2}),
+    ],
+)
+def test_the_forecast_is_within_15_percent_of_the_peak(shape, kind, options, tmp_path):
+    path = write(tmp_path, *shape)
+    command = [sys.executable, "-c", MEASURE, path, json.dumps([kind, options])]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    forecast, peak = map(float, ended.stdout.split())
+    assert peak / forecast == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_limit_is_refused_before_the_fit(tmp_path):
+    table = hr.ParquetTable(write(tmp_path, 2000, 3), target="y", columns=["x0", "x1"])
+    model = hr.GradientBoostingRegressor(n_estimators=2)
+    with pytest.raises(hr.MemoryLimitError, match=r"needs about .*B, more than memory_limit=5"):
+        model.fit(table, memory_limit="50 MB")
+    assert not hasattr(model, "_model")
+    model.fit(table, memory_limit="64GB")
+    with pytest.raises(MemoryError):
+        model.fit(np.ones((9, 2)), np.arange(9.0), memory_limit=1000)
+
+
+def test_the_forecast_says_what_takes_the_memory():
+    estimate = hr.memory_estimate((10_000_000, 28))
+    assert estimate.parts["bins by column"] == 280_000_000
+    assert estimate.total == estimate.process + sum(estimate.parts.values())
+    assert "bins by row" in repr(estimate)
+    assert "10,000,000 rows" in repr(estimate)
+
+
+def test_more_classes_need_more_memory():
+    model = hr.GradientBoostingClassifier(n_estimators=5)
+    one, five = (hr.memory_estimate((10**7, 9), model, n_outputs=k) for k in (1, 5))
+    assert five.parts["gradients"] == 5 * one.parts["gradients"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("4GB", 4 * 10**9), ("512 MiB", 512 * 2**20), ("1.5e9", 1.5e9), (2e9, 2e9), ("7kb", 7000)],
+)
+def test_bytes_are_read_with_units(text, expected):
+    assert read_bytes(text, "memory_limit") == expected
+
+
+@pytest.mark.parametrize("value", ["much", "", "-1", 0, -5, float("nan"), True, None, "1.2.3GB"])
+def test_other_limits_are_refused(value):
+    with pytest.raises(hr.ParameterError, match=r"memory_limit=.*is not allowed"):
+        read_bytes(value, "memory_limit")
+
+
+@pytest.mark.parametrize(
+    ("X", "estimator", "message"),
+    [
+        ((5,), None, "it must be a table, or its shape"),
+        ((0, 3), None, "it must be a table, or its shape"),
+        ((10, 3), hr.RandomForestRegressor(), "forecasts gradient boosting only"),
+        ((10, 3), hr.GradientBoostingRegressor(splitter="exact"), "no forecast for splitter"),
+    ],
+)
+def test_what_has_no_forecast_is_refused(X, estimator, message):
+    with pytest.raises(hr.ParameterError, match=message):
+        hr.memory_estimate(X, estimator)
