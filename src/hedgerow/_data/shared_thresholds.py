@@ -7,6 +7,7 @@ gets a bin, however rare it is, so all workers look through their rows for furth
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from hedgerow import _native
 from hedgerow._collective import Workers
 from hedgerow._types import Floats
 
+_LARGEST_HASH = 2**64 - 1
 # Types whose values single precision represents: the kernels compare them as float32.
 _SINGLE = ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")
 
@@ -67,13 +69,21 @@ def _sampled_rows(
     n_rows: int, weights: Floats | None, sample_size: int, seed: int, together: Workers
 ) -> tuple[NDArray[np.intp], bool]:
     """Return this worker's rows of the sample, and whether the sample is all rows with weight."""
-    rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0.0)
-    n_weighty = together.count(len(rows))
+    own = n_rows if weights is None else int(np.count_nonzero(weights > 0.0))
+    n_weighty = together.count(own)
     if n_weighty <= sample_size:
-        return rows, True
+        return np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0.0), True
     first = together.first_row(n_rows)
-    hashes = _native.hashes(seed, "bin_sample", 0, first, n_rows)[rows]
-    sizes = np.array([[sample_size, n_weighty - sample_size]])
+    # Ten standard deviations more than the sample. If that should not suffice, all are considered.
+    enough = (sample_size + 10 * math.isqrt(sample_size) + 100) / n_weighty
+    for largest in (int(min(enough, 1.0) * _LARGEST_HASH), _LARGEST_HASH):
+        rows, hashes = _native.small_hashes(seed, "bin_sample", 0, first, n_rows, largest)
+        if weights is not None:
+            rows, hashes = rows[weights[rows] > 0.0], hashes[weights[rows] > 0.0]
+        n_candidates = together.count(len(rows))
+        if n_candidates >= sample_size:
+            break
+    sizes = np.array([[sample_size, n_candidates - sample_size]])
     stratum = np.zeros(len(rows), np.int64)
     part = _native.random_parts(hashes, stratum, sizes, reduction=together.reduction)
     return rows[part == 0], False

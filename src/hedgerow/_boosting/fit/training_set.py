@@ -23,6 +23,14 @@ from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)
+class EncodedRows:
+    """Rows that are encoded like the training set, and the same as trees read them."""
+
+    dataset: Dataset
+    rows: RowsOrBins
+
+
+@dataclass(frozen=True)
 class TrainingSet:
     """An encoded and binned training set, and how other rows are encoded and binned like it.
 
@@ -64,6 +72,24 @@ class TrainingSet:
         if encoded is self.train and self.binned is not None:
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
+
+    def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
+        """Encode other rows, and read them as trees do."""
+        encoded = self.encode(dataset)
+        return EncodedRows(encoded, self.rows(encoded, n_threads))
+
+    def bins(self, encoded: EncodedRows, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of encoded rows, (n_features, n_rows)."""
+        if isinstance(encoded.rows, BinnedRows):
+            return encoded.rows.by_column
+        table = encoded.dataset.table
+        return self.binner.transform(table, columns_only=True, threads=n_threads).by_column
+
+    def train_bins(self, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of the training set, (n_features, n_rows)."""
+        if self.binned is not None:
+            return self.binned.by_column
+        return self.bins(EncodedRows(self.train, self.rows(self.train, n_threads)), n_threads)
 
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         """Return an ensemble of trees, round after round."""
