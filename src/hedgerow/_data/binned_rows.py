@@ -64,9 +64,14 @@ def _values_of_bins(binner: Binner) -> NDArray[np.float64]:
     return values
 
 
-def rows_of(table: Table, binner: Binner, threads: int = 1) -> NDArray[Any] | BinnedRows:
-    """Return a table as trees read it that were grown on the bins of `binner`."""
+def rows_of(
+    table: Table, binner: Binner, threads: int = 1, *, drops: bool = False
+) -> NDArray[Any] | BinnedRows:
+    """Return a table as trees read it that were grown on the bins of `binner`.
+
+    `drops` if nobody needs the table afterwards.
+    """
     if table.is_streamed:
-        binned = binner.transform(table, columns_only=True, threads=threads)
+        binned = binner.transform(table, columns_only=True, drops=drops, threads=threads)
         return BinnedRows(binned.by_column, binner)
     return as_matrix(table, binner.category_bins)

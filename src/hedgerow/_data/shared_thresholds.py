@@ -31,6 +31,9 @@ class NumericTable(Protocol):
     def column(self, j: int) -> Any:
         """Return column j, with `.values` and `.missing`, or with `.codes`."""
 
+    def take(self, rows: NDArray[Any]) -> NumericTable:
+        """Return a table of some rows."""
+
 
 def find_shared_thresholds(
     table: NumericTable,
@@ -44,7 +47,8 @@ def find_shared_thresholds(
     """Return the thresholds of all features, one after another, and where each feature's begin."""
     rows, is_everything = _sampled_rows(table.n_rows, weights, sample_size, seed, together)
     own = range(*_share(table.n_features, together.rank, together.size))
-    sampled = _sampled_columns(table, rows, together)
+    sample = table if is_everything and weights is None else table.take(rows)
+    sampled = _sampled_columns(sample, together)
     sampled_weights = None if weights is None else together.concatenated_rows(weights[rows])
     found = [_find(values, sampled_weights, max_bins, threads, is_everything) for values in sampled]
     thresholds: dict[int, Floats] = {}
@@ -89,32 +93,30 @@ def _sampled_rows(
     return rows[part == 0], False
 
 
-def _numbers(column: Any, rows: NDArray[np.intp] | slice) -> NDArray[Any]:
+def _numbers(column: Any) -> NDArray[Any]:
     """Return values in the precision in which they are compared, with NaN for missing ones."""
-    values = column.values[rows]
+    values = column.values
     values = values.astype(np.float32 if values.dtype.name in _SINGLE else np.float64)
     if column.missing is not None:
-        values[column.missing[rows]] = np.nan
+        values[column.missing] = np.nan
     return values
 
 
-def _sampled_columns(
-    table: NumericTable, rows: NDArray[np.intp], together: Workers
-) -> list[NDArray[Any] | None]:
+def _sampled_columns(sample: NumericTable, together: Workers) -> list[NDArray[Any] | None]:
     """Return the sampled values of this worker's features; None for a categorical feature."""
     assert together.communicator is not None
     parts, dtypes = [], []
     for rank in range(together.size):
         values = []
-        for j in range(*_share(table.n_features, rank, together.size)):
-            column = table.column(j)
+        for j in range(*_share(sample.n_features, rank, together.size)):
+            column = sample.column(j)
             if not hasattr(column, "codes"):
-                values.append(_numbers(column, rows))
+                values.append(_numbers(column))
             if rank == together.rank:
                 dtypes.append(None if hasattr(column, "codes") else values[-1].dtype)
         parts.append(b"".join(of_column.tobytes() for of_column in values))
     received = together.communicator.exchange(parts)
-    counts = [int(count[0]) for count in together.arrays(np.array([len(rows)], np.int64))]
+    counts = [int(count[0]) for count in together.arrays(np.array([sample.n_rows], np.int64))]
     columns: list[list[NDArray[Any]]] = [[] for _ in dtypes]
     for part, count in zip(received, counts, strict=True):
         offset = 0
@@ -171,7 +173,7 @@ def _rare_values(
     column: Any, has_weight: NDArray[np.bool_] | None, few: Floats, max_bins: int
 ) -> Floats:
     """Return further values of a column: a few more than `max_bins` if there are too many."""
-    values = _numbers(column, slice(None)).astype(np.float64)
+    values = _numbers(column).astype(np.float64)
     if has_weight is not None:
         values = values[has_weight]
     if len(few):

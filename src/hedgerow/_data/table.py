@@ -199,8 +199,20 @@ class Table:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether columns are read from files when they are needed, and never all at once."""
+        """Whether not all numbers are in memory at once: trees read the rows from their bins."""
         return False
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether columns are read from files when they are needed, by `batches`."""
+        return False
+
+    def pieces(self, *, drops: bool = False) -> Iterator[tuple[int, Table]]:  # noqa: ARG002
+        """Yield tables of some rows, each with its first row: all rows at once.
+
+        `drops` if the table is not needed any more.
+        """
+        yield 0, self
 
     def batches(self) -> Iterator[tuple[slice, Table]]:
         """Yield tables of some columns and which these are: all at once if they are in memory."""

@@ -23,6 +23,7 @@ from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
+import hedgerow as hr
 from hedgerow.dask._collections import PartitionedData, are_independent, runs_of
 from hedgerow.dask._pieces import Layout, common_layout
 from hedgerow.dask._session import (
@@ -45,6 +46,7 @@ _ENDING = 10.0  # seconds until the threads of a fit must have ended
 _SOON = 3.0  # seconds for workers to tell why they ended
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.005, 0.1  # seconds between looks at the tasks
 _FOR_WORKERS = 30.0  # seconds to wait for a worker, if none is left
+_TAKE_PIECES = (hr.GradientBoostingClassifier, hr.GradientBoostingRegressor)
 _LOSSES = (
     *(KilledWorker, NoValidWorkerError, FutureCancelledError, asyncio.CancelledError),
     *(CommClosedError, TimeoutError),
@@ -212,6 +214,8 @@ class Attempt:
             options=self.fit.options,
             checkpoint=self.fit.checkpoint,
             keeps_checkpoints="checkpoint" in signature(self.fit.estimator.fit).parameters,
+            # One worker can do more than several, for which it may need all numbers.
+            in_pieces=len(self.active) > 1 and isinstance(self.fit.estimator, _TAKE_PIECES),
         )
         token = secrets.token_bytes(32)
         ranks = {

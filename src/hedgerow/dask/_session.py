@@ -26,7 +26,7 @@ from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
 from hedgerow.cluster import SocketCommunicator, SocketListener
 from hedgerow.cluster._messages import portable
-from hedgerow.dask._pieces import Layout, Piece, join, read_piece
+from hedgerow.dask._pieces import Layout, Piece, join, read_piece, stack
 from hedgerow.dask._transport import HANDLER, DaskCommunicator
 from hedgerow.dask._transport import join as join_fit
 from hedgerow.exceptions import ClusterError
@@ -79,6 +79,8 @@ class Job:
         The rounds so far of an earlier attempt.
     keeps_checkpoints : bool
         Whether `fit` accepts a checkpoint.
+    in_pieces : bool
+        Whether `fit` accepts a table in pieces.
     """
 
     estimator: Any
@@ -86,6 +88,7 @@ class Job:
     options: Mapping[str, Any]
     checkpoint: bytes | None
     keeps_checkpoints: bool
+    in_pieces: bool
 
 
 @dataclass(frozen=True)
@@ -395,10 +398,7 @@ def _meet(session: Session, worker: Worker) -> DaskCommunicator:
 def _fit(session: Session, job: Job, communicator: Any, n_threads: int) -> RankResult:
     tables = {
         dataset: {
-            name: join(
-                [piece for _, piece in sorted(session.pieces.pop((dataset, name), {}).items())],
-                layout,
-            )
+            name: _rows(session, dataset, name, layout, in_pieces=name == "X" and job.in_pieces)
             for name, layout in layouts.items()
         }
         for dataset, layouts in job.layouts.items()
@@ -414,6 +414,16 @@ def _fit(session: Session, job: Job, communicator: Any, n_threads: int) -> RankR
     model.set_params(n_jobs=n_jobs)
     digest = hashlib.sha256(bytes(pack(*write_estimator(model)))).hexdigest()
     return RankResult(digest, model if session.rank == 0 else None)
+
+
+def _rows(
+    session: Session, dataset: str, name: str, layout: Layout, *, in_pieces: bool
+) -> Any:
+    """Return this worker's rows of an argument; the session loses them."""
+    numbered = session.pieces.pop((dataset, name), {})
+    pieces = [numbered.pop(number) for number in sorted(numbered)]
+    has_rows = any(piece.n_rows for piece in pieces)
+    return stack(pieces, layout) if in_pieces and has_rows else join(pieces, layout)
 
 
 def _sets(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

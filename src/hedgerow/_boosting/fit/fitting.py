@@ -61,7 +61,7 @@ def fit_boosting(
         settings = settings.with_chosen(choice.parameters)
     rounds = initial.remaining_rounds(settings.params.n_estimators)
     with phase("binning"):
-        training_set = encode_and_bin(problem, settings, data.train)
+        training_set = encode_and_bin(problem, settings, data.train, drops=True)
         eval_sets = {
             name: training_set.encoded_rows(each, settings.n_threads)
             for name, each in data.eval_sets.items()

@@ -74,9 +74,11 @@ class TrainingSet:
         return rows_of(encoded.table, self.binner, n_threads)
 
     def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
-        """Encode other rows, and read them as trees do."""
+        """Encode rows of an evaluation set, whose numbers nobody else needs; read them as trees do."""
         encoded = self.encode(dataset)
-        return EncodedRows(encoded, self.rows(encoded, n_threads))
+        if not encoded.table.is_streamed:
+            return EncodedRows(encoded, self.matrix(encoded))
+        return EncodedRows(encoded, rows_of(encoded.table, self.binner, n_threads, drops=True))
 
     def bins(self, encoded: EncodedRows, n_threads: int) -> NDArray[np.uint8]:
         """Return the bins of encoded rows, (n_features, n_rows)."""
@@ -109,13 +111,18 @@ class TrainingSet:
         )
 
 
-def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> TrainingSet:
-    """Encode and bin a training set; like the initial model, if there is one."""
+def encode_and_bin(
+    problem: Problem, settings: Settings, train: Dataset, *, drops: bool = False
+) -> TrainingSet:
+    """Encode and bin a training set; like the initial model, if there is one.
+
+    `drops` if nobody needs its numbers afterwards, where bins suffice.
+    """
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
         statistics, train = _encode(problem, settings, train)
         schema = statistics.encoded_schema(problem.schema)
-        binner, binned = _fit_binner(schema, settings, train)
+        binner, binned = _fit_binner(schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
@@ -123,7 +130,9 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
         is_binned = settings.params.splitter == "hist"
-        binned = binner.transform(train.table, threads=n_threads) if is_binned else None
+        binned = None
+        if is_binned:
+            binned = binner.transform(train.table, drops=drops, threads=n_threads)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -155,7 +164,7 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
 
 
 def _fit_binner(
-    schema: TableSchema, settings: Settings, train: Dataset
+    schema: TableSchema, settings: Settings, train: Dataset, drops: bool
 ) -> tuple[Binner, BinnedMatrix | None]:
     """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
@@ -164,4 +173,4 @@ def _fit_binner(
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
-    return binner, binner.fit_transform(train.table, train.weights, **options)
+    return binner, binner.fit_transform(train.table, train.weights, drops=drops, **options)
