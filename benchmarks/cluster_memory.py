@@ -3,8 +3,9 @@
 Prints how far the memory of each worker (resident set) rises during a fit, in bytes of a row of
 that worker, beside the bytes of its bins and of what growth needs (34: scores, gradients, leaves,
 order of rows, target). What a worker has in use before the fit does not count: the interpreter with
-all modules imported, after a small fit, and the table itself if it lies there already ("persisted").
-Otherwise workers make their partitions during the fit, and hold them until thresholds are known.
+all modules imported, after a small fit, and the table itself if it is there already ("persisted",
+each partition on the worker that takes it). Otherwise workers make their partitions during the fit,
+and hold them until thresholds are known.
 """
 
 from __future__ import annotations
@@ -52,6 +53,18 @@ def rise(client: Client, X: da.Array, y: da.Array, trees: int) -> tuple[float, f
     return max(peaks[worker] - before[worker] for worker in peaks), seconds
 
 
+def persisted(client: Client, collection: da.Array) -> da.Array:
+    """Return a collection whose blocks are on the workers, in the order of the rows."""
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    n_each = collection.numblocks[0] // len(workers)
+    parts = []
+    for i, worker in enumerate(workers):
+        part = collection.blocks[i * n_each : (i + 1) * n_each]
+        parts.append(client.persist(part, workers=[worker], allow_other_workers=False))
+    wait(parts)
+    return da.concatenate(parts)
+
+
 def main() -> None:
     """Print the rise of memory for tables that are on the workers, or are made in the fit."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -91,8 +104,7 @@ def main() -> None:
             row = (options.columns + 1) * np.dtype(dtype).itemsize
             for kind in ("persisted", "made in the fit"):
                 if kind == "persisted":
-                    X_on, y_on = X.persist(), y.persist()
-                    wait([X_on, y_on])
+                    X_on, y_on = persisted(client, X), persisted(client, y)
                 else:
                     X_on, y_on = X, y
                 rose, seconds = rise(client, X_on, y_on, options.trees)

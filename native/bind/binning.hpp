@@ -339,8 +339,8 @@ inline void bind_digest(nb::module_& m) {
         RowDigest digest;
         {
           const GilReleased released;
-          digest = digest_rows({bins.data(), bins.shape(0), bins.shape(1)}, columns, first_row,
-                               threads);
+          digest =
+              digest_rows({bins.data(), bins.shape(0), bins.shape(1)}, columns, first_row, threads);
         }
         return numpy_array(std::vector<std::uint64_t>(digest.begin(), digest.end()));
       },

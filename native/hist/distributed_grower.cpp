@@ -116,8 +116,8 @@ std::vector<bool> features_to_split(const BinnedView& bins, std::uint64_t min_ro
   const auto n_features = static_cast<std::size_t>(bins.n_features);
   Bytes own(n_features);
   for (int f = 0; f < bins.n_features; ++f) {
-    own[static_cast<std::size_t>(f)] = static_cast<std::byte>(
-        bins.n_rows > 0 && can_split(bins.column(f), bins.n_rows, min_rows));
+    own[static_cast<std::size_t>(f)] =
+        static_cast<std::byte>(bins.n_rows > 0 && can_split(bins.column(f), bins.n_rows, min_rows));
   }
   std::vector<bool> can(n_features);
   for (const Bytes& part : communicator.gather(own)) {
@@ -133,7 +133,8 @@ std::vector<bool> features_to_split(const BinnedView& bins, std::uint64_t min_ro
   }
   if (open.empty()) return can;
   const std::vector<bool> together = can_split_together(bins, open, min_rows, communicator);
-  for (std::size_t i = 0; i < open.size(); ++i) can[static_cast<std::size_t>(open[i])] = together[i];
+  for (std::size_t i = 0; i < open.size(); ++i)
+    can[static_cast<std::size_t>(open[i])] = together[i];
   return can;
 }
 

@@ -53,6 +53,10 @@ class PhaseRecord:
         self.cpu_seconds[name] += now[1] - self._since[1]
         self._since = now
 
+    def __str__(self) -> str:
+        longest_first = sorted(self.seconds.items(), key=lambda entry: -entry[1])
+        return ", ".join(f"{name} {seconds:.3f} s" for name, seconds in longest_first)
+
 
 _RECORD: ContextVar[PhaseRecord | None] = ContextVar("phases", default=None)
 

@@ -17,8 +17,8 @@ from hedgerow import (
     GradientBoostingRegressor,
     ModelFileError,
     ParameterError,
+    _native,
 )
-from hedgerow import _native
 from hedgerow._boosting.fit import warm_start as resuming
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.warm_start import digest

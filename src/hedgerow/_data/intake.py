@@ -26,7 +26,7 @@ from hedgerow._data.columns import (
 from hedgerow._data.few_rows import read_few_rows
 from hedgerow._data.finite_table import finite_table
 from hedgerow._data.matching import as_learned, not_chosen_error, require_numbers
-from hedgerow._data.names import Names, column_label, column_order
+from hedgerow._data.names import column_label, column_order
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pieced_intake import learn_pieces
 from hedgerow._data.pieced_table import PiecedTable, RowPieces
@@ -85,10 +85,8 @@ def learn_schema(
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
-    if streams and isinstance(X, ParquetTable):
-        return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
-    if streams and isinstance(X, RowPieces):
-        return learn_pieces(X, categorical_features, warns=warns)
+    if streams and isinstance(X, ParquetTable | RowPieces):
+        return _learn_in_parts(X, categorical_features, warns, verbose)
     refuse_single_row(X)
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
@@ -115,6 +113,14 @@ def learn_schema(
             columns.append(CategoricalColumn(categories[j].match(column)))
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, finite_table(source, source.names, columns)
+
+
+def _learn_in_parts(
+    X: ParquetTable | RowPieces, categorical_features: Any, warns: bool, verbose: int
+) -> tuple[TableSchema, Table]:
+    if isinstance(X, RowPieces):
+        return learn_pieces(X, categorical_features, warns=warns)
+    return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
 
 
 def _read_columns(

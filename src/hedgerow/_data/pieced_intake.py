@@ -71,7 +71,9 @@ def _as_learned(
     columns: Sequence[NumericColumn | LabelColumn], categories: dict[int, Categories]
 ) -> list[NumericColumn | CategoricalColumn]:
     return [
-        CategoricalColumn(categories[j].match(column)) if isinstance(column, LabelColumn) else column
+        CategoricalColumn(categories[j].match(column))
+        if isinstance(column, LabelColumn)
+        else column
         for j, column in enumerate(columns)
     ]
 

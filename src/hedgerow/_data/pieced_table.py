@@ -75,12 +75,14 @@ class PiecedTable(Table):
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Return a copy of column j of all rows."""
         columns = [piece.column(j) for _, piece in self.pieces()]
-        if isinstance(columns[0], CategoricalColumn):
-            return CategoricalColumn(np.concatenate([column.codes for column in columns]))
-        values = np.concatenate([column.values for column in columns])
-        if all(column.missing is None for column in columns):
+        codes = [column.codes for column in columns if isinstance(column, CategoricalColumn)]
+        if codes:
+            return CategoricalColumn(np.concatenate(codes))
+        numbers = [column for column in columns if isinstance(column, NumericColumn)]
+        values = np.concatenate([column.values for column in numbers])
+        if all(column.missing is None for column in numbers):
             return NumericColumn(values)
-        return NumericColumn(values, np.concatenate([column.is_missing() for column in columns]))
+        return NumericColumn(values, np.concatenate([column.is_missing() for column in numbers]))
 
     def take(self, rows: RowSelection) -> PiecedTable:
         """Return a table of some rows, which are in increasing order.

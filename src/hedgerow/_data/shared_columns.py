@@ -53,10 +53,7 @@ def common_columns(
     every = [table for of_worker in together.objects(own) for table in of_worker]
     by_column = list(zip(*every, strict=True))
     return [
-        [
-            _common(column, by_column[j], column_label(names, j))
-            for j, column in enumerate(columns)
-        ]
+        [_common(column, by_column[j], column_label(names, j)) for j, column in enumerate(columns)]
         for columns in tables
     ]
 

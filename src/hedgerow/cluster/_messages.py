@@ -115,7 +115,7 @@ class MessageCommunicator(ABC):
 
     @abstractmethod
     def _send_abort(self, rank: int, reason: bytes) -> None:
-        """Tell a worker why its calls fail; raise OSError or ClusterError if that is not possible."""
+        """Tell a worker why its calls fail; raise OSError or ClusterError if that fails."""
 
     @abstractmethod
     def _disconnect(self) -> None:

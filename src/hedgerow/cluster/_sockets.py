@@ -13,7 +13,7 @@ import secrets
 import select
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, Queue
 from threading import Event, Lock, Thread
@@ -42,6 +42,7 @@ _STEP = 1 << 24  # bytes by which a buffer grows: a length alone makes nobody al
 _HEADER = struct.Struct("<BQQ")  # kind, number of the call, bytes that follow
 _GREETING = struct.Struct("<8sI32s")  # magic, rank, nonce
 _MAGIC = b"hedgerow"
+_BOTH = select.POLLIN | select.POLLOUT
 _NONCE = _PROOF = 32  # bytes
 
 
@@ -176,27 +177,49 @@ class SocketCommunicator(MessageCommunicator):
     def _converse(self, kind: int, number: int, received: dict[int, bytes]) -> str | None:
         """Send and receive what belongs to a call; return what has gone wrong, if anything."""
         deadline = (began := monotonic()) + self._timeout
-        for link in self._links.values():
+        poll = select.poll()
+        poll.register(self._alarm, select.POLLIN)
+        waiting = {}
+        for peer, link in self._links.items():
             link.last_sign = began
-        while self._reason is None:
-            for peer, link in self._links.items():
+            link.send()
+            waiting[link.socket.fileno()] = peer
+            poll.register(link.socket, _BOTH if link.is_sending else select.POLLIN)
+        while waiting and self._reason is None:
+            for descriptor, _ in poll.poll(self._milliseconds(deadline)):
+                peer = waiting.get(descriptor)
+                if peer is None:  # the alarm
+                    continue
                 try:
-                    link.send()
-                    if peer not in received:
-                        self._receive(peer, kind, number, received)
+                    events = self._advance(peer, kind, number, received)
                 except _BadMessageError as error:
                     return f"worker {peer} {error}"
                 except (OSError, MemoryError) as error:
                     return f"worker {peer} has left: {error}"
-            missing = [peer for peer in self._links if peer not in received]
-            unsent = [peer for peer, link in self._links.items() if link.is_sending]
-            if not missing and not unsent:
-                return None
-            trouble = self._trouble(missing or unsent, deadline)
+                if events:
+                    poll.modify(descriptor, events)
+                else:
+                    poll.unregister(descriptor)
+                    del waiting[descriptor]
+            trouble = self._trouble(waiting.values(), deadline)
             if trouble:
                 return trouble
-            self._sleep(missing, unsent, deadline)
         return None
+
+    def _milliseconds(self, deadline: float) -> float:
+        """Return how long to wait until it is time to look who is alive."""
+        seconds = min(BETWEEN_HEARTBEATS, self._silence, max(0.0, deadline - monotonic()))
+        return 1000 * seconds + 1
+
+    def _advance(self, peer: int, kind: int, number: int, received: dict[int, bytes]) -> int:
+        """Send to a worker and read from it what is possible; return what is to be waited for."""
+        link = self._links[peer]
+        if link.is_sending:
+            link.send()
+        if peer not in received:
+            self._receive(peer, kind, number, received)
+        to_read = 0 if peer in received else select.POLLIN
+        return to_read | (select.POLLOUT if link.is_sending else 0)
 
     def _receive(self, peer: int, kind: int, number: int, received: dict[int, bytes]) -> None:
         """Read messages of a worker until that of the current call, as far as they have arrived."""
@@ -216,27 +239,15 @@ class SocketCommunicator(MessageCommunicator):
             received[peer] = payload
             return
 
-    def _trouble(self, waiting: Sequence[int], deadline: float) -> str | None:
+    def _trouble(self, waiting: Iterable[int], deadline: float) -> str | None:
         """Return why some workers need not be waited for, if so."""
         now = monotonic()
         for peer in waiting:
             if now - self._links[peer].last_sign > self._silence:
                 return f"worker {peer} has given no sign of life for {self._silence:g} s"
-        if now > deadline:
-            return f"worker {waiting[0]} did not take part in a call within {self._timeout:g} s"
+            if now > deadline:
+                return f"worker {peer} did not take part in a call within {self._timeout:g} s"
         return None
-
-    def _sleep(self, missing: Sequence[int], unsent: Sequence[int], deadline: float) -> None:
-        """Wait until something can be read or sent, or until it is time to look who is alive."""
-        poll = select.poll()
-        poll.register(self._alarm, select.POLLIN)
-        for peer in {*missing, *unsent}:
-            events = (select.POLLIN if peer in missing else 0) | (
-                select.POLLOUT if peer in unsent else 0
-            )
-            poll.register(self._links[peer].socket, events)
-        seconds = min(BETWEEN_HEARTBEATS, self._silence, max(0.0, deadline - monotonic()))
-        poll.poll(1000 * seconds + 1)
 
     # ---- signs of life, and the end --------------------------------------------------------------
 
@@ -267,7 +278,11 @@ class SocketCommunicator(MessageCommunicator):
         self._over.set()
         if self._links:
             self._beating.join()
-        for connection in (self._alarm, self._bell, *(link.socket for link in self._links.values())):
+        for connection in (
+            self._alarm,
+            self._bell,
+            *(link.socket for link in self._links.values()),
+        ):
             connection.close()
 
 

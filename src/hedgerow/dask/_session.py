@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -24,6 +24,7 @@ from distributed.comm import Comm
 from hedgerow import cluster
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
+from hedgerow._phases import phase, recording
 from hedgerow.cluster import SocketCommunicator, SocketListener
 from hedgerow.cluster._messages import portable
 from hedgerow.dask._pieces import Layout, Piece, join, read_piece, stack
@@ -105,12 +106,15 @@ class RankResult:
         What the rank failed with, by itself.
     lost : str, optional
         Why the rank could not go on, if another worker or the network is the reason.
+    phases : str
+        Where the time of the rank went.
     """
 
     digest: str = ""
     model: Any = None
     error: BaseException | None = None
     lost: str | None = None
+    phases: str = ""
 
 
 @dataclass(frozen=True)
@@ -332,8 +336,13 @@ def run_rank(plan: Plan, job: Job, sockets: Sequence[Any], token: bytes) -> Rank
     worker = get_worker()
     try:
         session = _session(worker, plan.fit_id)
-        with session.running(), _communicator(session, worker, sockets, token) as communicator:
-            return _fit(session, job, communicator, worker.state.nthreads)
+        with (
+            recording() as record,
+            session.running(),
+            _communicator(session, worker, sockets, token) as communicator,
+        ):
+            result = _fit(session, job, communicator, worker.state.nthreads)
+        return replace(result, phases=str(record))
     except _Interrupt:
         return RankResult(lost="the driver has ended the fit")
     except ClusterError as error:
@@ -348,14 +357,16 @@ def _communicator(
 ) -> Iterator[Any]:
     communicator: Any = None
     try:
-        communicator = _meet(session, worker)
-        if session.plan.transport != "dask" and session.communicator is not None:
-            communicator = _faster(session, session.communicator, sockets, token)
+        with phase("connections"):
+            communicator = _meet(session, worker)
+            if session.plan.transport != "dask" and session.communicator is not None:
+                communicator = _faster(session, session.communicator, sockets, token)
         yield communicator
     finally:
-        for opened in (session.sockets, session.communicator):
-            if opened is not None:
-                opened.close()
+        with phase("disconnection"):
+            for opened in (session.sockets, session.communicator):
+                if opened is not None:
+                    opened.close()
 
 
 def _faster(
@@ -412,13 +423,12 @@ def _fit(session: Session, job: Job, communicator: Any, n_threads: int) -> RankR
             estimator, communicator=communicator, **tables.pop("train"), **_sets(tables), **options
         )
     model.set_params(n_jobs=n_jobs)
-    digest = hashlib.sha256(bytes(pack(*write_estimator(model)))).hexdigest()
+    with phase("model file"):
+        digest = hashlib.sha256(bytes(pack(*write_estimator(model)))).hexdigest()
     return RankResult(digest, model if session.rank == 0 else None)
 
 
-def _rows(
-    session: Session, dataset: str, name: str, layout: Layout, *, in_pieces: bool
-) -> Any:
+def _rows(session: Session, dataset: str, name: str, layout: Layout, *, in_pieces: bool) -> Any:
     """Return this worker's rows of an argument; the session loses them."""
     numbered = session.pieces.pop((dataset, name), {})
     pieces = [numbered.pop(number) for number in sorted(numbered)]

@@ -236,7 +236,9 @@ def _check_checkpoint(
         return
     train, n_threads = training_set.train, settings.n_threads
     numbers = training_set.matrix(train) if settings.params.linear_leaves else None
-    of_eval_sets = [(each.dataset, training_set.bins(each, n_threads)) for each in eval_sets.values()]
+    of_eval_sets = [
+        (each.dataset, training_set.bins(each, n_threads)) for each in eval_sets.values()
+    ]
     datasets, bins = zip((train, training_set.train_bins(n_threads)), *of_eval_sets, strict=True)
     data = digest(datasets, bins, numbers, initial.n_extra_rounds, n_threads)
     initial.checkpoint_file.check_data(data)

@@ -74,7 +74,7 @@ class TrainingSet:
         return rows_of(encoded.table, self.binner, n_threads)
 
     def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
-        """Encode rows of an evaluation set, whose numbers nobody else needs; read them as trees do."""
+        """Encode rows that nobody else needs, and return them as trees read them."""
         encoded = self.encode(dataset)
         if not encoded.table.is_streamed:
             return EncodedRows(encoded, self.matrix(encoded))
