@@ -1,4 +1,4 @@
-"""Fitted tree models → other programs: LightGBM's text format, C, JavaScript, Python and SQL.
+"""Fitted tree models → other programs: LightGBM's text format, ONNX, C, JavaScript, Python, SQL.
 
 `portable.py` is the form that all formats start from, and a file for each format writes it.
 """
@@ -16,6 +16,7 @@ from hedgerow._estimator import Estimator
 from hedgerow._export.c import c_header
 from hedgerow._export.javascript import javascript_module
 from hedgerow._export.lightgbm_text import lightgbm_text
+from hedgerow._export.onnx import onnx_bytes
 from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
 from hedgerow._export.sql import sql_query
@@ -24,7 +25,7 @@ from hedgerow.exceptions import ParameterError
 
 __all__ = ["FORMATS", "ExportFormat", "export"]
 
-ExportFormat = Literal["c", "javascript", "lightgbm", "python", "sql"]
+ExportFormat = Literal["c", "javascript", "lightgbm", "onnx", "python", "sql"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,14 @@ class Format:
     """The endings of a format's files, and the function that writes a model."""
 
     suffixes: tuple[str, ...]
-    write: Callable[[PortableModel, Destination], str]
+    write: Callable[[PortableModel, Destination], str | bytes]
 
 
 FORMATS: dict[ExportFormat, Format] = {
     "c": Format((".h",), lambda model, to: c_header(model, to.name)),
     "javascript": Format((".js", ".mjs"), lambda model, _: javascript_module(model)),
     "lightgbm": Format((".txt",), lambda model, _: lightgbm_text(model)),
+    "onnx": Format((".onnx",), lambda model, _: onnx_bytes(model)),
     "python": Format((".py",), lambda model, _: python_source(model)),
     "sql": Format((".sql",), lambda model, to: sql_query(model, to.table, to.keep)),
 }
@@ -64,8 +66,8 @@ def export(
     """Write a fitted tree model in the format of another program; see `Estimator.export`."""
     file = Path(os.fsdecode(path))
     writer = FORMATS[_format_of(file, format)]
-    text = writer.write(portable(estimator), Destination(file.stem, table, keep))
-    write_atomically(str(file), text.encode())
+    written = writer.write(portable(estimator), Destination(file.stem, table, keep))
+    write_atomically(str(file), written.encode() if isinstance(written, str) else written)
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow import __version__
 from hedgerow._boosting.estimators.base import GradientBoosting
@@ -78,7 +79,7 @@ class PortableModel:
     link : Link
         The function from predictions to scores.
     calibration : Calibration, optional
-    classes : tuple of tuples of str
+    classes : tuple of arrays
         The classes of each output of a classifier; empty for a regressor.
     pairs : tuple of int
         The scores that are the probability of the second of two classes, whose complement is
@@ -94,7 +95,7 @@ class PortableModel:
     n_averaged: int = 1
     link: Link = "identity"
     calibration: Calibration | None = None
-    classes: tuple[tuple[str, ...], ...] = ()
+    classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()
     prediction_names: tuple[str, ...]
 
@@ -133,15 +134,14 @@ def portable(estimator: Estimator) -> PortableModel:
 def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
     names = tuple(internals(estimator).output_names(model))
-    classes: tuple[tuple[str, ...], ...] = ()
+    classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()
     if isinstance(model.classes, list):
-        classes = tuple(_texts(of_label) for of_label in model.classes)
+        classes = tuple(model.classes)
     elif model.classes is not None:
-        classes = (_texts(model.classes),)
-        names = classes[0]
-        pairs = (0,) if len(names) == 2 and model.link != "margin" else ()
-        names = names if pairs or len(names) > 2 else names[1:]
+        classes = (model.classes,)
+        if len(model.classes) == 2 and model.link != "margin":
+            pairs, names = (0,), _texts(model.classes)
     return PortableModel(
         kind=type(estimator).__name__,
         columns=_columns(model.schema, model.category_bins, model),
@@ -186,20 +186,20 @@ def _forest_trees(estimator: Estimator, model: ForestModel) -> Ensemble:
 
 def _leaf_outputs(
     outputs: ClassOutputs | NumberOutputs,
-) -> tuple[tuple[tuple[str, ...], ...], tuple[int, ...], tuple[str, ...]]:
+) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...], tuple[str, ...]]:
     """Return classes, pairs and names of the predictions of CART trees."""
     if isinstance(outputs, NumberOutputs):
         return (), (), tuple(number_names(outputs.n_outputs))
-    classes = tuple(_texts(of_output) for of_output in outputs.classes)
     pairs: list[int] = []
     names: list[str] = []
     n_scores = 0
-    for k, labels in enumerate(classes):
+    for k, labels in enumerate(outputs.classes):
         if len(labels) == 2:
             pairs.append(n_scores)
         n_scores += 1 if len(labels) == 2 else len(labels)
-        names += labels if outputs.is_single else [f"y{k}={label}" for label in labels]
-    return classes, tuple(pairs), tuple(names)
+        texts = _texts(labels)
+        names += texts if outputs.is_single else [f"y{k}={text}" for text in texts]
+    return outputs.classes, tuple(pairs), tuple(names)
 
 
 def _texts(classes: Iterable[Any]) -> tuple[str, ...]:
