@@ -292,7 +292,9 @@ inline void bind_mapping(nb::module_& m) {
 inline auto to_numbers(std::span<const Place> places) {
   std::vector<std::int32_t> flat;
   for (const Place& place : places)
-    flat.insert(flat.end(), {place.column, place.first, place.zero_bin, place.stride, place.radix});
+    for (const std::int32_t number :
+         {place.column, place.first, place.zero_bin, place.stride, place.radix})
+      flat.push_back(number);
   return numpy_array(std::move(flat));
 }
 

@@ -6,7 +6,7 @@ namespace hedgerow::hist {
 namespace {
 
 template <int kWords>
-struct Vector {
+struct SumVector {
   typedef std::uint64_t Type __attribute__((vector_size(8 * kWords), aligned(8), may_alias));
 };
 
@@ -15,8 +15,8 @@ template <int kWords, bool kFirst>
 void sum_value(std::size_t stride, const std::uint64_t* codes, std::uint64_t* rest,
                std::uint64_t* of_value) {
   constexpr int kChunk = std::max(8, kWords);
-  using Chunk = typename Vector<kChunk>::Type;
-  using Sum = typename Vector<kWords>::Type;
+  using Chunk = typename SumVector<kChunk>::Type;
+  using Sum = typename SumVector<kWords>::Type;
   const std::size_t n = stride * kWords;
   Chunk chunks = {};
   std::size_t at = 0;

@@ -145,7 +145,8 @@ class VectorEngine final : public GrowthEngine {
              const VectorHistograms& histograms, int column, BinSet* occupied,
              VectorSplit& best) const;
   void offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
-                    const VectorHistograms& of_group, int column, VectorSplit& best);
+                    const VectorHistograms& of_group, int column, bool is_sparse,
+                    VectorSplit& best);
   template <class Use>
   void with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built, Use use);
 
@@ -320,7 +321,7 @@ void VectorEngine::offer(const LeafCandidate& candidate, const ColumnGroup& grou
       offer(candidate, columns_.features_of(group.column[k]), of_group, k,
             occupied ? occupied + k : nullptr, best);
     } else {
-      offer_digits(candidate, digits, of_group, k, best);
+      offer_digits(candidate, digits, of_group, k, occupied != nullptr, best);
     }
   }
 }
@@ -339,17 +340,25 @@ void VectorEngine::offer(const LeafCandidate& candidate, const std::vector<std::
   }
 }
 
-// The same for the digits of a joint column, one after another.
+// The same for the digits of a joint column, one after another. In a sparse node only occupied bins
+// are scanned.
 void VectorEngine::offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
-                                const VectorHistograms& of_group, int column, VectorSplit& best) {
+                                const VectorHistograms& of_group, int column, bool is_sparse,
+                                VectorSplit& best) {
   Buffer<std::uint64_t> memory = digit_rooms_.take();
   VectorDigit digit(gradients_, memory.get(), of_group, column);
   for (const Digit& next : digits) {
     digit.sum_up(next.stride, next.radix);
     if (next.features.empty()) continue;
     const std::size_t feature = next.features.front();
-    if (!bins_.places[feature].is_bundled()) digit.move_missing(bins_.n_bins[feature], next.radix);
-    offer(candidate, next.features, digit.histogram(), 0, nullptr, best);
+    const bool is_bundle = bins_.places[feature].is_bundled();
+    BinSet occupied;
+    if (!is_bundle) {
+      digit.move_missing(bins_.n_bins[feature], next.radix);
+      if (is_sparse) occupied = digit.occupied(bins_.n_bins[feature]);
+    }
+    offer(candidate, next.features, digit.histogram(), 0,
+          is_sparse && !is_bundle ? &occupied : nullptr, best);
   }
   digit_rooms_.give_back(std::move(memory));
 }

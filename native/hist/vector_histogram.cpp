@@ -114,6 +114,18 @@ void VectorDigit::move_missing(int n_bins, int radix) {
   }
 }
 
+BinSet VectorDigit::occupied(int n_bins) const {
+  const std::uint64_t* bins = histogram().column(gradients_, 0, 0);
+  BinSet occupied = {};
+  const auto look_at = [&](std::size_t bin) {
+    const bool has_rows = gradients_.count(bins + bin * gradients_.width(0)) > 0;
+    occupied.bits[bin / 64] |= static_cast<std::uint64_t>(has_rows) << (bin % 64);
+  };
+  for (std::size_t bin = 0; bin < static_cast<std::size_t>(n_bins); ++bin) look_at(bin);
+  look_at(kMissingBin);
+  return occupied;
+}
+
 void add_rows(const BinnedView& bins, const ColumnGroup& group, const VectorGradients& gradients,
               const RowSet& rows, const VectorHistograms& histograms, BinSet* occupied) {
   for (int panel = 0; panel < gradients.lanes.n_panels(); ++panel) {

@@ -46,6 +46,8 @@ class VectorDigit {
   // Moves the missing values of a feature with n_bins bins, if it has any, to the missing bin.
   void move_missing(int n_bins, int radix);
   VectorHistograms histogram() const { return {memory_, 1}; }
+  // The bins that have rows.
+  BinSet occupied(int n_bins) const;
 
  private:
   std::uint64_t* rest(int panel) const {
