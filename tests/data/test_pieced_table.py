@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ CUTS = [0, 1, 300, 300, 999, N]
 
 
 def pieces_of(table):
-    return RowPieces([table[a:b] for a, b in zip(CUTS, CUTS[1:], strict=False) if b > a])
+    return RowPieces([table[a:b] for a, b in pairwise(CUTS) if b > a])
 
 
 def bins_of(table, schema, **options):
