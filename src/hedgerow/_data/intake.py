@@ -24,7 +24,6 @@ from hedgerow._data.columns import (
     refuse_infinite,
 )
 from hedgerow._data.few_rows import read_few_rows
-from hedgerow._data.finite_table import finite_table
 from hedgerow._data.matching import as_learned, not_chosen_error, require_numbers
 from hedgerow._data.names import column_label, column_order
 from hedgerow._data.parquet_table import ParquetTable
@@ -40,6 +39,7 @@ from hedgerow._data.table import (
     TableSchema,
     as_matrix,
     chosen_columns,
+    finite_table,
     iter_dense_blocks,
 )
 

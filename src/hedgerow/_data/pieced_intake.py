@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from hedgerow._collective import workers
 from hedgerow._data.columns import CategoricalColumn, LabelColumn, NumericColumn, labels_of_numbers
-from hedgerow._data.finite_table import finite_table
 from hedgerow._data.matching import not_chosen_error
 from hedgerow._data.names import Names, column_label
 from hedgerow._data.pieced_table import PiecedTable, RowPieces
 from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
 from hedgerow._data.sources import Source, open_table, require_rows
 from hedgerow._data.suspicious_columns import warn_of_suspicious_column
-from hedgerow._data.table import Categories, TableSchema, chosen_columns
+from hedgerow._data.table import Categories, TableSchema, chosen_columns, finite_table
 
 
 def learn_pieces(
