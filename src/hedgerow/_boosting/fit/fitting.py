@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -202,8 +201,7 @@ class Fitting:
     def boost(self, rounds: range, callbacks: Callbacks) -> Attributes:
         """Grow some rounds; return the fitted attributes."""
         verbose = self.settings.params.verbose
-        display = progress(verbose, rounds.stop, rounds.start) if verbose else nullcontext()
-        with display as progress_bar:
+        with progress(verbose, rounds.stop, rounds.start) as progress_bar:
             monitor = self._monitor(rounds, callbacks, progress_bar)
             try:
                 boost(self.grower, rounds, monitor)
