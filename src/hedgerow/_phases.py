@@ -1,7 +1,7 @@
-"""Where the time of a fit goes, for those who want to know.
+"""Where the time of a fit on several workers goes, for those who want to know.
 
     with recording() as record:
-        model.fit(X, y)
+        cluster.fit(model, X, y, communicator=communicator)
     record.seconds
 
 Nothing is recorded otherwise. The time of a phase does not include that of phases inside it. It is

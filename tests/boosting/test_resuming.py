@@ -19,9 +19,9 @@ from hedgerow import (
     ParameterError,
     _native,
 )
-from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._boosting.fit import checkpoint as resuming
+from hedgerow._boosting.fit.checkpoint import digest
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.fit.warm_start import digest
 from hedgerow._data.intake import Table
 from hedgerow._model_file import atomic, checkpoint
 

@@ -132,3 +132,17 @@ def test_a_fit_to_pieces_is_that_to_the_table(tmp_path, parameters):
     for model in cluster.run_threads(work, 2):
         model.save(tmp_path / "model")
         assert (tmp_path / "model").read_bytes() == (tmp_path / "local").read_bytes()
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_a_fit_to_pieces_that_never_splits_says_why(is_constant):
+    X = np.ones((40, 2)) if is_constant else np.arange(80.0).reshape(40, 2)
+
+    def work(communicator):
+        own = X[:10] if communicator.rank == 0 else X[10:]
+        model = hr.GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1)
+        return cluster.fit(model, RowPieces([own]), np.ones(len(own)), communicator=communicator)
+
+    why = "every feature is constant" if is_constant else "target"
+    with pytest.warns(UserWarning, match=why):
+        cluster.run_threads(work, 2)

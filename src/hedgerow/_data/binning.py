@@ -19,7 +19,6 @@ from hedgerow._arithmetic import sums_by_class
 from hedgerow._collective import workers
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
-from hedgerow._phases import phase
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ModelFileError
 
@@ -234,7 +233,7 @@ class Binner:
             self.threshold_values = np.empty(0)
             self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
         else:
-            with phase("thresholds"):
+            with workers().phase("thresholds"):
                 self._fit_thresholds(table, weights, threads)
         self._fit_categories(table, weights, counts)
         return self

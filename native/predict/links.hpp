@@ -1,6 +1,7 @@
-// Scores → probabilities, in place.
+// Scores → probabilities, and the functions of shared/math.hpp for arrays: in place, vectorised.
 #pragma once
 #include <cstddef>
+#include <span>
 
 #include "predict/predictor.hpp"
 
@@ -11,5 +12,9 @@ void sigmoid_inplace(double* scores, std::size_t count, int threads);
 // Each row becomes exp(score) / Σ exp(score), summed in the order of the outputs.
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,
                      int threads);
+
+void exp_inplace(std::span<double> numbers);
+void log_inplace(std::span<double> numbers);
+void log1p_inplace(std::span<double> numbers);
 
 }  // namespace hedgerow::predict
