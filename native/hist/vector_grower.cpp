@@ -383,13 +383,8 @@ void VectorEngine::search(LeafSearch& search) {
 }
 
 void VectorEngine::divide(std::span<Division> divisions) {
-  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
-  for (Division& division : divisions) {
-    const auto& [left, right] = division.children;
-    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
-    at(division.leaf).children = {left.leaf, right.leaf};
-    evaluate_children(division);
-  }
+  divide_rows(rows_, divisions, leaves_);
+  for (Division& division : divisions) evaluate_children(division);
 }
 
 // Evaluates two new leaves. The histograms of the smaller one are built from its rows, those of the
