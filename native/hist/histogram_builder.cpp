@@ -82,6 +82,7 @@ void HistogramBuilder::make_room(std::span<RowRuns* const> nodes) {
   }
   if (n_parts_ < n_parts * size()) {
     n_parts_ = n_parts * size();
+    parts_ = {};  // frees the old memory first
     parts_ = Buffer<GradientSum>(n_parts_);
   }
 }

@@ -28,9 +28,9 @@ constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
-// Tasks of a region for each thread: more would divide the work more evenly, but the histograms of
-// more runs have to be added up, and rows are read again for each section of the columns.
-constexpr std::size_t kTasksPerThread = 4;
+// Tasks of a region for each thread: more would divide the work more evenly, but rows are read again
+// for each section of the columns. There are fewer runs of rows, because each has a histogram.
+constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
@@ -249,7 +249,7 @@ std::size_t ScalarEngine::work(const PairScan& pair) const {
 void ScalarEngine::plan(PairScan& pair, std::size_t n_tasks) const {
   const LeafScan& small = pair.small;
   if (n_tasks > 1 && small.leaf.slot >= 0 && pair.builds_small() && !pair.builds_large()) {
-    const std::size_t runs = builder_.runs_for(small.rows.count, n_tasks);
+    const std::size_t runs = builder_.runs_for(small.rows.count, n_tasks / kTasksPerRun);
     if (runs > 1) pair.runs = {small.rows, histogram(small.leaf.slot), runs};
   }
   if (pair.runs) pair.is_built = true;
