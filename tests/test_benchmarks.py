@@ -918,6 +918,12 @@ def test_a_quick_run_of_a_problem_finds_the_error_in_each_draw(tmp_path, capsys)
     assert "not measured: score at most 0.003 worse than scikit-learn" in capsys.readouterr().out
 
 
+def test_rounds_are_limited_where_a_case_has_more():
+    cases = select_cases(parse(["--cases", "flags", "classes-50", "forest", "--rounds", "30"]))
+    assert [case.settings.n_trees for case in cases] == [100, 30, 20]
+    assert [case.about.endswith("here 30 rounds") for case in cases] == [False, True, False]
+
+
 def test_the_name_of_a_group_stands_for_its_cases_and_repeats_are_for_those_that_are_timed():
     cases = select_cases(parse(["--cases", "breiman", "forest", "--repeats", "7"]))
     assert [case.name for case in cases] == ["forest", *(problem.name for problem in PROBLEMS)]
