@@ -28,8 +28,9 @@ constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
-// Tasks of a region for each thread: more would divide the work more evenly, but rows are read again
-// for each section of the columns. There are fewer runs of rows, because each has a histogram.
+// Tasks of a region for each thread: more would divide the work more evenly, but rows are read
+// again for each section of the columns. There are fewer runs of rows, because each has a
+// histogram.
 constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
