@@ -1,7 +1,7 @@
 """How the work of every kernel divides among threads: ``python -m benchmarks.threads``.
 
-Each case is timed with every number of threads, in turns, and the best time of each counts. A row of
-the table has the seconds on one thread, and how many times faster the other numbers are.
+Each case is timed with every number of threads, in turns, and the best time of each counts. A row
+of the table has the seconds on one thread, and how many times faster the other numbers are.
 
 Examples::
 
@@ -172,7 +172,8 @@ def knn_fit(rows: int) -> Work:
     from hedgerow import KNeighborsClassifier
 
     X, y = generated.binary_table(rows, 10, 0)
-    return _fitting(KNeighborsClassifier(n_neighbors=10, algorithm="kd_tree"), np.ascontiguousarray(X[:, :8]), y)
+    model = KNeighborsClassifier(n_neighbors=10, algorithm="kd_tree")
+    return _fitting(model, np.ascontiguousarray(X[:, :8]), y)
 
 
 @case("knn-gower", 20_000, "neighbours, Gower's distance, 4,000 queries, 20,000 × 12")
@@ -281,7 +282,7 @@ def predict_pandas(rows: int) -> Work:
 def predict_classes(rows: int) -> Work:
     from hedgerow import GradientBoostingClassifier
 
-    X, y = generated.forest_table(rows, 7, 0)
+    X, y = generated.forest_table(rows, 54, 0)
     model = GradientBoostingClassifier(n_estimators=30, max_leaves=31, learning_rate=0.1)
     return _calling(model.fit(X, y), "predict", X)
 

@@ -13,6 +13,7 @@
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
+#include "table/infinity.hpp"
 #include "table/thresholds.hpp"
 
 namespace hedgerow::bind_binning {
@@ -321,7 +322,20 @@ inline void bind_bundles(nb::module_& m) {
       "Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.");
 }
 
+template <class T>
+void bind_infinity(nb::module_& m) {
+  m.def(
+      "has_infinity",
+      [](const StridedMatrix<const T>& values, int threads) {
+        GilReleased release;
+        return has_infinity(strided(values), values.shape(0), values.shape(1), threads);
+      },
+      "values"_a.noconvert(), "threads"_a, "Whether a table of any strides holds an infinity.");
+}
+
 inline void bind(nb::module_& m) {
+  bind_infinity<float>(m);
+  bind_infinity<double>(m);
   bind_thresholds(m);
   bind_mapping(m);
   bind_bundles(m);

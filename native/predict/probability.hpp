@@ -1,4 +1,4 @@
-// Scores → probabilities, in place.
+// Scores → probabilities.
 #pragma once
 #include <cstddef>
 
@@ -7,6 +7,10 @@
 namespace hedgerow::predict {
 
 void sigmoid_inplace(double* scores, std::size_t count, int threads);
+
+// Of the scores of the second of two classes: the probabilities of both, in turn.
+void two_classes(Strided<const double> scores, std::size_t count, double factor,
+                 double* probabilities, int threads);
 
 // Each row becomes exp(score) / Σ exp(score), summed in the order of the outputs.
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,

@@ -36,6 +36,13 @@ def sum_groups(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), or
     The sum of the numbers of each group: in order in blocks of `row_block` rows, exact between blocks.
     """
 
+@overload
+def has_infinity(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool: ...
+
+@overload
+def has_infinity(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool:
+    """Whether a table of any strides holds an infinity."""
+
 def find_thresholds(table: object, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
 def find_sparse_thresholds(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
@@ -364,6 +371,11 @@ def add_tree_binned(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,),
 
 def sigmoid_inplace(scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int = 1) -> None:
     """Replace every score by 1 / (1 + exp(-score))."""
+
+def two_classes(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], factor: float, probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    Write the probabilities of two classes, given the scores (n, 1) of the second.
+    """
 
 def softmax_inplace(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], n_threads: int = 1) -> None:
     """
