@@ -109,7 +109,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="THREADS",
         help="run the cases of boosters, trees and neighbours with each of these (default: cores)",
     )
-    parser.add_argument("--rounds", type=_positive, help="boosting rounds, in place of a case's")
+    parser.add_argument("--rounds", type=_positive, help="boosting rounds at most")
     parser.add_argument("--quick", action="store_true", help="small tables, one turn")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder with real tables")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here as well")
@@ -154,10 +154,16 @@ def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.quick_version()
     if options.rounds and isinstance(case, Case) and isinstance(case.settings, BoostingSettings):
-        settings = replace(case.settings, n_trees=options.rounds)
-        case = replace(case, about=f"{case.about}, here {options.rounds} rounds", settings=settings)
+        case = _with_fewer_rounds(case, options.rounds)
     takes_repeats = options.repeats and not isinstance(case, Problem | RealSet)
     return replace(case, turns=options.repeats) if takes_repeats else case
+
+
+def _with_fewer_rounds(case: Case, most: int) -> Case:
+    if case.settings.n_trees <= most:
+        return case
+    settings = replace(case.settings, n_trees=most)
+    return replace(case, about=f"{case.about}, here {most} rounds", settings=settings)
 
 
 def _with_threads(case: AnyCase, counts: Sequence[int]) -> list[AnyCase]:

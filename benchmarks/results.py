@@ -31,7 +31,7 @@ GREATER_IS_BETTER = {
     "gap": False,
 }
 
-# A peer predicts as well if its error (1 − AUC, log loss, RMSE) is at most this times ours.
+# An error (1 − AUC, log loss, RMSE) is as good as another if it is at most this times as large.
 EQUAL_ERROR = 1.01
 
 
@@ -140,7 +140,7 @@ def check_bar(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = 
         return Verdict(bar, reached, None, reached <= bar.limit)
     peers = [measured[peer] for peer in bar.peers]
     if bar.equal_accuracy:
-        peers = equally_accurate(ours, peers, greater_is_better=greater_is_better) or peers
+        peers = equally_accurate(ours, peers, greater_is_better=greater_is_better)
     sign = -1 if greater_is_better and bar.measure == "score" else 1
     distances = {peer.library: distance(bar, ours, peer, sign) for peer in peers}
     reference = max(distances, key=distances.__getitem__)
@@ -150,14 +150,15 @@ def check_bar(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = 
 def equally_accurate(
     ours: Result, peers: Sequence[Result], *, greater_is_better: bool
 ) -> list[Result]:
-    """The peers that predict as well as Hedgerow, or better."""
+    """The peers that predict as well as Hedgerow or, where none does, as the best of them."""
 
     def error(result: Result) -> float:
         if result.score is None:
             return math.inf
         return 1 - result.score if greater_is_better else result.score
 
-    return [peer for peer in peers if error(peer) <= EQUAL_ERROR * error(ours)]
+    most = EQUAL_ERROR * max(error(ours), min(map(error, peers), default=0))
+    return [peer for peer in peers if error(peer) <= most]
 
 
 def distance(bar: Bar, ours: Result, theirs: Result, sign: int) -> float:

@@ -1,7 +1,8 @@
 """One table for all cases of a run with the same number of threads, as in docs/performance.md.
 
 A case has a row for its fit, its prediction and its score. Numbers in brackets are Hedgerow's time
-over the peer's; the last column is the ratio to the fastest peer that predicts as well as Hedgerow.
+over the peer's; the last column is the ratio to the fastest peer that predicts as well as Hedgerow
+or, where none does, as the best peer.
 """
 
 from collections.abc import Callable, Iterator, Sequence

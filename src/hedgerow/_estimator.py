@@ -141,16 +141,18 @@ class Estimator(BaseEstimator):
         """Write a fitted tree model in the format of another program.
 
         Gradient boosting, random forests, extra trees and decision trees can be exported.
-        Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors.
+        Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors, and
+        in XGBoost up to those of float32.
 
         Parameters
         ----------
         path : str or path-like
             The file. An existing file is replaced once the new one is complete.
-        format : {"c", "javascript", "lightgbm", "onnx", "python", "sql"}, optional
+        format : {"c", "javascript", "lightgbm", "onnx", "python", "sql", "xgboost"}, optional
             The format, by default according to the ending of the path: .h (a header in C99 that
             needs no library), .js or .mjs (a module), .onnx, .py (a module without imports), .sql
-            (a query), .txt (LightGBM's text format, which many programs read).
+            (a query), .txt (LightGBM's text format, which many programs read), .xgb.json
+            (XGBoost's JSON).
         table : str, optional
             For SQL: the name of the table with the rows to predict.
         keep : list of str, optional

@@ -201,6 +201,7 @@ def convert() -> None:
     \b
       .json, .hedgerow   the whole model, without loss in either direction
       .txt               LightGBM's text format
+      .xgb.json          XGBoost's JSON
       .onnx              ONNX, with categories and missing values inside the graph
       .h                 C99, a header without dependencies
       .js, .mjs          JavaScript, a module

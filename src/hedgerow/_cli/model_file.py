@@ -162,20 +162,20 @@ def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
         output.answer(to_json(_load(model_file)))
         return
     output.require_file(out)
-    suffix = out.suffix.lower()
-    exported = [ending for each in FORMATS.values() for ending in each.suffixes]
-    if suffix not in (".json", ".hedgerow", *exported):
+    name = out.name.lower()
+    exported = tuple(ending for each in FORMATS.values() for ending in each.suffixes)
+    if not name.endswith((".json", ".hedgerow", *exported)):
         raise ParameterError(
             f"cannot convert to {out}: its name must end in .json, .hedgerow, "
             f"{', '.join(exported[:-1])} or {exported[-1]}."
         )
     model = _load(model_file)
-    if suffix == ".json":
+    if name.endswith(exported):
+        model.export(out, table=table, keep=[column for column in keep.split(",") if column])
+    elif name.endswith(".json"):
         write_atomically(str(out), to_json(model).encode())
-    elif suffix == ".hedgerow":
-        model.save(out)
     else:
-        model.export(out, table=table, keep=[name for name in keep.split(",") if name])
+        model.save(out)
     output.say(f"{out} ({output.size_of(out)})")
 
 

@@ -20,12 +20,13 @@ from hedgerow._export.onnx import onnx_bytes
 from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
 from hedgerow._export.sql import sql_query
+from hedgerow._export.xgboost_json import xgboost_json
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow.exceptions import ParameterError
 
 __all__ = ["FORMATS", "ExportFormat", "export"]
 
-ExportFormat = Literal["c", "javascript", "lightgbm", "onnx", "python", "sql"]
+ExportFormat = Literal["c", "javascript", "lightgbm", "onnx", "python", "sql", "xgboost"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ FORMATS: dict[ExportFormat, Format] = {
     "onnx": Format((".onnx",), lambda model, _: onnx_bytes(model)),
     "python": Format((".py",), lambda model, _: python_source(model)),
     "sql": Format((".sql",), lambda model, to: sql_query(model, to.table, to.keep)),
+    "xgboost": Format((".xgb.json",), lambda model, _: xgboost_json(model)),
 }
 
 
@@ -71,16 +73,15 @@ def export(
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002
-    by_suffix = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
     if format is None:
-        try:
-            return by_suffix[file.suffix.lower()]
-        except KeyError:
-            endings = ", ".join(f"{suffix} ({name})" for suffix, name in by_suffix.items())
-            raise ParameterError(
-                f"path={str(file)!r} does not say what to write: its ending must be one of "
-                f"{endings}, or pass format."
-            ) from None
+        for name, each in FORMATS.items():
+            if file.name.lower().endswith(each.suffixes):
+                return name
+        endings = ", ".join(f"{' or '.join(each.suffixes)}" for each in FORMATS.values())
+        raise ParameterError(
+            f"path={str(file)!r} does not say what to write: its ending must be one of {endings}, "
+            "or pass format."
+        )
     for name in FORMATS:
         if format == name:
             return name

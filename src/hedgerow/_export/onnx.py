@@ -182,8 +182,8 @@ def _membership(model: PortableModel, column: PortableColumn) -> tuple[list[_Key
 
 
 @dataclass
-class _Nodes:
-    """The arrays of TreeEnsemble."""
+class _EnsembleAttributes:
+    """The attributes of the operator TreeEnsemble."""
 
     roots: list[int] = field(default_factory=list)
     features: list[int] = field(default_factory=list)
@@ -227,7 +227,7 @@ def _test(tree: Tree, node: int) -> tuple[_Key, float]:
 
 def _scores(graph: _Graph, model: PortableModel, features: str, place: dict[_Key, int]) -> str:
     """Return the sum over the trees, (n, n_outputs)."""
-    ensemble, nodes = model.ensemble, _Nodes()
+    ensemble, nodes = model.ensemble, _EnsembleAttributes()
     base = ensemble.base_score.copy()
     for t in range(ensemble.n_trees):
         tree = ensemble.tree(t)
@@ -245,7 +245,7 @@ def _scores(graph: _Graph, model: PortableModel, features: str, place: dict[_Key
     return graph.apply("Add", _tree_sum(graph, nodes, features, ensemble.n_outputs), constant)
 
 
-def _tree_sum(graph: _Graph, nodes: _Nodes, features: str, n_outputs: int) -> str:
+def _tree_sum(graph: _Graph, nodes: _EnsembleAttributes, features: str, n_outputs: int) -> str:
     return graph.apply(
         "TreeEnsemble",
         features,
