@@ -9,10 +9,9 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "predict/elementwise.hpp"
 #include "predict/linear_terms.hpp"
+#include "predict/links.hpp"
 #include "predict/predictor.hpp"
-#include "predict/probability.hpp"
 
 namespace hedgerow::bind_predict {
 

@@ -1,4 +1,4 @@
-#include "predict/probability.hpp"
+#include "predict/links.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -65,6 +65,18 @@ void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_o
     for (std::size_t row = begin; row < end; row += kWidth)
       softmax_rows(scores, row, std::min(kWidth, end - row), n_outputs, buffer.data());
   });
+}
+
+void exp_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::exp(x);
+}
+
+void log_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::log(x);
+}
+
+void log1p_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::log1p(x);
 }
 
 }  // namespace hedgerow::predict

@@ -1,6 +1,7 @@
-// Scores → probabilities.
+// Scores → probabilities, and the functions of shared/math.hpp for arrays, vectorised.
 #pragma once
 #include <cstddef>
+#include <span>
 
 #include "predict/predictor.hpp"
 
@@ -15,5 +16,9 @@ void two_classes(Strided<const double> scores, std::size_t count, double factor,
 // Each row becomes exp(score) / Σ exp(score), summed in the order of the outputs.
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,
                      int threads);
+
+void exp_inplace(std::span<double> numbers);
+void log_inplace(std::span<double> numbers);
+void log1p_inplace(std::span<double> numbers);
 
 }  // namespace hedgerow::predict
