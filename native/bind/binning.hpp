@@ -14,6 +14,7 @@
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
 #include "table/bundle.hpp"
+#include "table/infinity.hpp"
 #include "table/joint_columns.hpp"
 #include "table/row_digest.hpp"
 #include "table/thresholds.hpp"
@@ -383,8 +384,21 @@ inline void bind_digest(nb::module_& m) {
       "several workers add up, modulo 2^64, to that of all rows.");
 }
 
+template <class T>
+void bind_infinity(nb::module_& m) {
+  m.def(
+      "has_infinity",
+      [](const StridedMatrix<const T>& values, int threads) {
+        GilReleased release;
+        return has_infinity(strided(values), values.shape(0), values.shape(1), threads);
+      },
+      "values"_a.noconvert(), "threads"_a, "Whether a table of any strides holds an infinity.");
+}
+
 inline void bind(nb::module_& m) {
   bind_digest(m);
+  bind_infinity<float>(m);
+  bind_infinity<double>(m);
   bind_thresholds(m);
   bind_mapping(m);
   bind_places(m);

@@ -65,6 +65,7 @@ def learn_schema(
     warns: bool = True,
     streams: bool = False,
     verbose: int = 0,
+    n_jobs: int | None = 1,
 ) -> tuple[TableSchema, Table]:
     """Read the table of a `fit` and learn its columns.
 
@@ -82,11 +83,13 @@ def learn_schema(
         `RowPieces`, which are dropped when they are in bins.
     verbose : int
         Whether to show progress while columns are read from files.
+    n_jobs : int or None
+        Threads that look for infinities.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
     if streams and isinstance(X, ParquetTable | RowPieces):
-        return _learn_in_parts(X, categorical_features, warns, verbose)
+        return _learn_in_parts(X, categorical_features, warns, verbose, n_jobs)
     refuse_single_row(X)
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
@@ -97,7 +100,8 @@ def learn_schema(
     if not chosen.any() and not together.any(not _is_matrix(source)):
         if together.size > 1 and source.dense is not None:
             source = replace(source, dense=common_dtype([source.dense], together)[0])
-        return TableSchema(source.n_features, source.names, {}), finite_table(source, source.names)
+        schema = TableSchema(source.n_features, source.names, {})
+        return schema, finite_table(source, source.names, n_jobs=n_jobs)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, column in enumerate(_read_columns(source, chosen)):
@@ -112,14 +116,18 @@ def learn_schema(
                 warn_of_suspicious_column(column, categories[j].values, where)
             columns.append(CategoricalColumn(categories[j].match(column)))
     schema = TableSchema(source.n_features, source.names, categories)
-    return schema, finite_table(source, source.names, columns)
+    return schema, finite_table(source, source.names, columns, n_jobs=n_jobs)
 
 
 def _learn_in_parts(
-    X: ParquetTable | RowPieces, categorical_features: Any, warns: bool, verbose: int
+    X: ParquetTable | RowPieces,
+    categorical_features: Any,
+    warns: bool,
+    verbose: int,
+    n_jobs: int | None,
 ) -> tuple[TableSchema, Table]:
     if isinstance(X, RowPieces):
-        return learn_pieces(X, categorical_features, warns=warns)
+        return learn_pieces(X, categorical_features, warns=warns, n_jobs=n_jobs)
     return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
 
 
@@ -148,6 +156,7 @@ def read_table(
     unknown_category: Literal["missing", "error"] = "missing",
     estimator_name: str = "the model",
     verbose: int = 0,
+    n_jobs: int | None = 1,
 ) -> Table:
     """Read the table of a `predict`, with the column order and category codes of the schema.
 
@@ -160,12 +169,16 @@ def read_table(
     if isinstance(X, RowPieces):
         return PiecedTable(
             read_table(
-                piece, schema, unknown_category=unknown_category, estimator_name=estimator_name
+                piece,
+                schema,
+                unknown_category=unknown_category,
+                estimator_name=estimator_name,
+                n_jobs=n_jobs,
             )
             for piece in X.take_out()
         )
     if is_plain(X, schema):
-        refuse_infinite(X, lambda j: column_label(None, j))
+        refuse_infinite(X, lambda j: column_label(None, j), n_jobs)
         return Table(None, dense=X)
     few = read_few_rows(X, schema, unknown_category, estimator_name)
     if few is not None:
@@ -175,7 +188,7 @@ def read_table(
         schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
     )
     if _is_matrix(source) and not schema.categories:
-        return finite_table(_in_order(source, order), schema.feature_names)
+        return finite_table(_in_order(source, order), schema.feature_names, n_jobs=n_jobs)
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, position in enumerate(order):
         column = source.read(position)
@@ -184,7 +197,7 @@ def read_table(
             columns.append(as_learned(column, schema.categories[j], unknown_category, where))
         else:
             columns.append(require_numbers(column, where))
-    return finite_table(source, schema.feature_names, columns)
+    return finite_table(source, schema.feature_names, columns, n_jobs=n_jobs)
 
 
 def is_plain(X: Any, schema: TableSchema) -> bool:

@@ -21,7 +21,7 @@ from hedgerow._data.table import Categories, TableSchema, chosen_columns, finite
 
 
 def learn_pieces(
-    X: RowPieces, categorical_features: Any, *, warns: bool
+    X: RowPieces, categorical_features: Any, *, warns: bool, n_jobs: int | None
 ) -> tuple[TableSchema, PiecedTable]:
     """Learn the columns of pieces; all of them get the same dtypes and categories."""
     require_rows(*X.shape)
@@ -33,7 +33,7 @@ def learn_pieces(
     if not chosen.any() and not workers().any(len(matrices) < len(sources)):
         dense = common_dtype(matrices, workers())
         tables = [
-            finite_table(replace(source, dense=matrix), names)
+            finite_table(replace(source, dense=matrix), names, n_jobs=n_jobs)
             for source, matrix in zip(sources, dense, strict=True)
         ]
         return TableSchema(n_features, names, {}), PiecedTable(tables)
@@ -49,7 +49,7 @@ def learn_pieces(
         for j in (j for j in categories if not chosen[j]):
             _warn(columns, j, categories[j], names)
     tables = [
-        finite_table(source, names, _as_learned(of_piece, categories))
+        finite_table(source, names, _as_learned(of_piece, categories), n_jobs=n_jobs)
         for source, of_piece in zip(sources, columns, strict=True)
     ]
     return TableSchema(n_features, names, categories), PiecedTable(tables)

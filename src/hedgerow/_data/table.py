@@ -262,6 +262,8 @@ def finite_table(
     source: Source,
     names: Names | None,
     columns: list[NumericColumn | CategoricalColumn] | None = None,
+    *,
+    n_jobs: int | None,
 ) -> Table:
     """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
     if columns is None:
@@ -269,19 +271,19 @@ def finite_table(
     else:
         table = Table(names, dense=_one_matrix(columns), columns=columns)
     if source.dense is not None:
-        refuse_infinite(source.dense, lambda j: column_label(source.names, j))
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
     elif table.dense is not None:
-        refuse_infinite(table.dense, lambda j: column_label(names, j))
+        refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
     elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
-        _refuse_infinite_columns(table)
+        _refuse_infinite_columns(table, n_jobs)
     return table
 
 
-def _refuse_infinite_columns(table: Table) -> None:
+def _refuse_infinite_columns(table: Table, n_jobs: int | None) -> None:
     for j in range(table.n_features):
         column, where = table.column(j), column_label(table.names, j)
         if isinstance(column, NumericColumn):
-            refuse_infinite_column(column, where)
+            refuse_infinite_column(column, where, n_jobs)
 
 
 def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
@@ -324,17 +326,18 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     columns = [table.column(j) for j in range(table.n_features)]
     numbers = (c.values for c in columns if isinstance(c, NumericColumn))
     dtype = np.result_type(np.float32, *(_float_for(values) for values in numbers))
-    matrix = np.empty((table.n_rows, table.n_features), dtype)
-    for j, column in enumerate(columns):
+    by_column = np.empty((table.n_features, table.n_rows), dtype)
+    for own_row, j in zip(by_column, range(table.n_features), strict=True):
+        column = columns[j]
         if isinstance(column, CategoricalColumn):
-            bins = np.asarray(category_bins[j], dtype)
-            # Codes −1 (missing) and n (unknown) both index the last entry.
-            matrix[:, j] = np.append(bins, np.nan)[column.codes]
+            bins = np.append(np.asarray(category_bins[j], dtype), dtype.type(np.nan))
+            # Codes −1 (missing) and n (unknown) both wrap to the last entry.
+            np.take(bins, column.codes, out=own_row, mode="wrap")
         else:
-            matrix[:, j] = column.values
+            own_row[:] = column.values
             if column.missing is not None:
-                matrix[column.missing, j] = np.nan
-    return matrix
+                own_row[column.missing] = np.nan
+    return by_column.T
 
 
 def needs_matrix_error(what: str) -> DataError:

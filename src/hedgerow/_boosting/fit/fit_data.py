@@ -271,7 +271,11 @@ def read_problem(
         require_memory(arguments.memory_limit, settings.estimator, arguments.X)
     if initial_model is None:
         schema, table = learn_schema(
-            arguments.X, params.categorical_features, streams=True, verbose=params.verbose
+            arguments.X,
+            params.categorical_features,
+            streams=True,
+            verbose=params.verbose,
+            n_jobs=params.n_jobs,
         )
         refuse_more_rows(table.n_rows, _native.most_rows, "gradient boosting")
         classes, target = task.learn_target(arguments.y, table.n_rows, params.loss)
