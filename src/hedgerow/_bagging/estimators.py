@@ -155,8 +155,8 @@ class Bagging(TableEstimator):
         model, hard = self._fitted_model(), is_hard(self)
         if isinstance(model, BaggedModel):
             return model.mean(check_columns(self, X), self._jobs(), hard=hard)
-        matrix = self._matrix(X)
-        return model.mean(matrix, self._threads_for(matrix), leaf_values(model, hard=hard))
+        rows = self._tree_rows(X)
+        return model.mean(rows, self._threads_for(rows), leaf_values(model, hard=hard))
 
     def _additive_trees(self) -> AdditiveTrees:
         model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
@@ -176,8 +176,8 @@ class Bagging(TableEstimator):
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return model.by_base_model(check_columns(self, X), self._jobs())
-        matrix = self._matrix(X)
-        leaves = model.leaves(matrix, self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        leaves = model.leaves(rows, self._threads_for(rows))
         by_leaf = model.forest.value
         if isinstance(model.outputs, ClassOutputs):
             return model.outputs.votes(by_leaf)[leaves.T]

@@ -19,6 +19,7 @@ from hedgerow._arithmetic import sums_by_class
 from hedgerow._collective import workers
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
+from hedgerow._data.sparse import SparseTable
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ModelFileError
 
@@ -29,13 +30,13 @@ _CACHE_LINE = 64
 
 
 class BinnableTable(Protocol):
-    """The part of a `Table` that binning uses: a 2-d array, a CSC matrix, or single columns."""
+    """The part of a `Table` that binning uses: a 2-d array, a sparse table, or single columns."""
 
     names: Names | None
     n_rows: int
     n_features: int
     dense: NDArray[Any] | None
-    sparse_csc: Any
+    sparse: SparseTable | None
 
     @property
     def shared_bins(self) -> BinSource | None:
@@ -294,10 +295,10 @@ class Binner:
             thresholds = find_shared_thresholds(
                 table, weights, bins, n_sample, seed, threads, workers()
             )
-        elif table.sparse_csc is None:
+        elif table.sparse is None:
             thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
-            data, rows, starts = _csc(table)
+            data, rows, starts = _csc(table.sparse)
             thresholds = _native.find_sparse_thresholds(
                 data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
             )
@@ -401,8 +402,8 @@ class Binner:
     ) -> bool:
         """Fill the layouts; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
-        if table.sparse_csc is not None:
-            data, rows, columns = _csc(table)
+        if table.sparse is not None:
+            data, rows, columns = _csc(table.sparse)
             return _native.map_sparse_to_bins(
                 data, rows, columns, thresholds, starts, by_column, by_row, width, threads
             )
@@ -525,7 +526,7 @@ def _check_starts(
 
 
 def _columns(table: BinnableTable) -> _Columns:
-    if table.sparse_csc is not None:
+    if table.sparse is not None:
         return []
     if table.dense is not None and _has_whole_strides(table.dense):
         return table.dense
@@ -552,8 +553,8 @@ def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
     return array if _has_whole_strides(array) else np.ascontiguousarray(array)
 
 
-def _csc(table: BinnableTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    csc = table.sparse_csc
+def _csc(table: SparseTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    csc = table.csc
     return csc.data, csc.indices, csc.indptr.astype(np.int64, copy=False)
 
 

@@ -193,14 +193,14 @@ def _finite_table(
 ) -> Table:
     """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
     if columns is None:
-        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
+        table = Table(names, dense=source.dense, sparse=source.sparse)
     else:
         table = Table(names, dense=_one_matrix(columns), columns=columns)
     if source.dense is not None:
         refuse_infinite(source.dense, lambda j: column_label(source.names, j))
     elif table.dense is not None:
         refuse_infinite(table.dense, lambda j: column_label(names, j))
-    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
+    elif table.sparse is None or np.isinf(table.sparse.matrix.data).any():
         _refuse_infinite_columns(table)
     return table
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow._arguments import with_parameters
 from hedgerow._contract import TableInternals
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import LeafClassifier, LeafEstimator, LeafRegressor, adopt, by_batch
 from hedgerow._forest.fitting import ForestSettings, fit_forest
@@ -227,6 +228,10 @@ class Forest(LeafEstimator):
     def _values(self, X: Any) -> Floats:
         rows = self._tree_rows(X)
         return self._model.mean(rows, self._threads_for(rows))
+
+    def _tree_rows(self, X: Any) -> TreeRows:
+        is_matrix = self._fitted_model().combinations is not None
+        return self._matrix(X) if is_matrix else super()._tree_rows(X)
 
     def _training_matrix(self, X: Any) -> Any:
         matrix = self._matrix(X)

@@ -13,12 +13,12 @@ from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
-from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator
-from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
+from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
 
@@ -57,11 +57,9 @@ class TrainingSet:
         """Return encoded rows as the matrix that trees split."""
         return as_matrix(encoded.table, self.binner.category_bins)
 
-    def rows(self, encoded: Dataset, n_threads: int = 1) -> NDArray[Any] | BinnedRows:
-        """Return encoded rows as that matrix, or in bins if they are read from files."""
-        if not encoded.table.is_streamed:
-            return self.matrix(encoded)
-        if encoded is self.train and self.binned is not None:
+    def rows(self, encoded: Dataset, n_threads: int = 1) -> TreeRows:
+        """Return encoded rows as trees read them: that matrix, if not sparse or in files."""
+        if encoded.table.is_streamed and encoded is self.train and self.binned is not None:
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
 
@@ -70,7 +68,7 @@ class TrainingSet:
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
         return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
 
-    def eval_set(self, name: str, encoded: Dataset, rows: RowsOrBins, n_threads: int) -> EvalSet:
+    def eval_set(self, name: str, encoded: Dataset, rows: TreeRows, n_threads: int) -> EvalSet:
         """Return an evaluation set with its scores before the first round of this fit."""
         initial_model = self.problem.initial_model
         if initial_model is None:
