@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hedgerow._data.binning import Binner, block_shape
-from hedgerow._data.sparse import SparseTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow.exceptions import DataError, ModelFileError
 from levels import printed_at_every_level
 
@@ -311,7 +311,7 @@ def test_a_rare_value_of_few_gets_its_bin_though_the_sample_missed_it(dtype):
     for table in (
         StandIn(X),
         StandIn(X.copy("F")),
-        StandIn(sparse=SparseTable(scipy.sparse.csc_matrix(X))),
+        StandIn(sparse=SparseLayouts(scipy.sparse.csc_matrix(X))),
     ):
         binner = Binner(max_bins=40, subsample_for_bin=50)
         binned = binner.fit_transform(table, weights)
@@ -369,7 +369,7 @@ def test_sparse_tables_are_binned_as_dense_ones(dtype, index_dtype, weighted):
         Binner(max_bins=50, subsample_for_bin=2500),
     )
     dense = binners[0].fit_transform(StandIn(X), weights)
-    binned = binners[1].fit_transform(StandIn(sparse=SparseTable(sparse)), weights)
+    binned = binners[1].fit_transform(StandIn(sparse=SparseLayouts(sparse)), weights)
     np.testing.assert_array_equal(*(b.threshold_values for b in binners))
     np.testing.assert_array_equal(*(b.threshold_starts for b in binners))
     np.testing.assert_array_equal(binned.by_column, dense.by_column)
@@ -423,7 +423,7 @@ def test_infinity_is_an_error_that_names_its_column_and_row(dtype, infinity):
     sparse = scipy.sparse.csc_matrix(X.astype("float32"))
     names = tuple(f"c{j}" for j in range(40))
     columns = [Numbers(x) for x in X.T]
-    for table in (StandIn(X), StandIn(np.asfortranarray(X)), StandIn(sparse=SparseTable(sparse))):
+    for table in (StandIn(X), StandIn(np.asfortranarray(X)), StandIn(sparse=SparseLayouts(sparse))):
         with pytest.raises(DataError, match=r"X, column 38 .* row 613\b"):
             Binner().fit_transform(table)
     with pytest.raises(DataError, match=r"X, column 'c38' .* row 613\b"):

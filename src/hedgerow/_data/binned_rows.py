@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._data.binning import MISSING_BIN, Binner
-from hedgerow._data.sparse import SparseTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.table import Table, as_matrix, float_for
 
 # Values in a block: 4 MB of float64, which stay in the cache between conversion and prediction.
@@ -55,7 +55,7 @@ SparseRows = _native.SparseRows
 TreeRows = NDArray[Any] | BinnedRows | SparseRows
 
 
-def sparse_rows(table: SparseTable) -> SparseRows:
+def sparse_rows(table: SparseLayouts) -> SparseRows:
     """Return a sparse table as predictors read it, which visit its stored values only."""
     csr = table.csr
     return SparseRows(

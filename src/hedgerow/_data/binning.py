@@ -19,7 +19,7 @@ from hedgerow._arithmetic import sums_by_class
 from hedgerow._collective import workers
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
-from hedgerow._data.sparse import SparseTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ModelFileError
 
@@ -36,7 +36,7 @@ class BinnableTable(Protocol):
     n_rows: int
     n_features: int
     dense: NDArray[Any] | None
-    sparse: SparseTable | None
+    sparse: SparseLayouts | None
 
     @property
     def shared_bins(self) -> BinSource | None:
@@ -281,7 +281,7 @@ class Binner:
     def map_batch(self, batch: BinnableTable, by_column: NDArray[np.uint8], threads: int) -> None:
         """Map a table in memory to bins by column."""
         if not self._map(batch, by_column, None, batch.n_features, threads):
-            _report_infinity(batch)
+            report_infinity(batch)
 
     def _fit_thresholds(
         self,
@@ -298,7 +298,7 @@ class Binner:
         elif table.sparse is None:
             thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
-            data, rows, starts = _csc(table.sparse)
+            data, rows, starts = stored_values(table.sparse)
             thresholds = _native.find_sparse_thresholds(
                 data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
             )
@@ -348,7 +348,7 @@ class Binner:
         if not columns_only:
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         if not self._map(table, by_column, by_row, width, threads):
-            _report_infinity(table)
+            report_infinity(table)
         binned = self._binned(by_column, by_row)
         return binned if columns_only else self._bundled(binned, threads)
 
@@ -375,7 +375,7 @@ class Binner:
         """Return where each feature is in `by_row`: mutually exclusive ones share a column."""
         if workers().size > 1:  # each knows only whether its own rows are exclusive
             return own_columns(binned.n_features)
-        slots = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
+        slots = _native.place_features(binned.by_column, binned.n_bins, self.zero_bins())
         return slots.reshape(-1, 3)
 
     def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
@@ -385,7 +385,7 @@ class Binner:
             return binned
         return binned.with_bundle_slots(bundle_slots, threads=threads)
 
-    def _zero_bins(self) -> NDArray[np.int32]:
+    def zero_bins(self) -> NDArray[np.int32]:
         """Return the bin of 0 in each feature, -1 for a categorical one."""
         negative = np.concatenate([[0], np.cumsum(self.threshold_values < 0)])
         bins = np.diff(negative[self.threshold_starts]).astype(np.int32)
@@ -403,7 +403,7 @@ class Binner:
         """Fill the layouts; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
         if table.sparse is not None:
-            data, rows, columns = _csc(table.sparse)
+            data, rows, columns = stored_values(table.sparse)
             return _native.map_sparse_to_bins(
                 data, rows, columns, thresholds, starts, by_column, by_row, width, threads
             )
@@ -553,7 +553,8 @@ def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
     return array if _has_whole_strides(array) else np.ascontiguousarray(array)
 
 
-def _csc(table: SparseTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def stored_values(table: SparseLayouts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Return the values of a sparse table column by column, their rows, and where columns begin."""
     csc = table.csc
     return csc.data, csc.indices, csc.indptr.astype(np.int64, copy=False)
 
@@ -582,7 +583,7 @@ def _bins_of_categories(
     return bins
 
 
-def _report_infinity(table: BinnableTable) -> NoReturn:
+def report_infinity(table: BinnableTable) -> NoReturn:
     """Raise for the first row that holds an infinity, and its first such column."""
     row, j = min(
         (int(np.argmax(infinite)), j)

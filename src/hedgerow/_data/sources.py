@@ -34,7 +34,7 @@ from hedgerow._data.columns import (
     read_objects,
 )
 from hedgerow._data.names import Names, column_label, listed, read_names
-from hedgerow._data.sparse import SparseTable, sound
+from hedgerow._data.sparse import SparseLayouts, sound
 from hedgerow._peers import library_of
 from hedgerow.exceptions import DataError
 
@@ -55,7 +55,7 @@ class Source:
     names: Names | None
     read: Callable[[int], NumericColumn | LabelColumn]
     dense: NDArray[Any] | None = None
-    sparse: SparseTable | None = None
+    sparse: SparseLayouts | None = None
 
     def __post_init__(self) -> None:
         require_columns(self.n_rows, self.n_features)
@@ -197,7 +197,7 @@ def _open_sparse(X: Any) -> Source:
         matrix.sum_duplicates()
     kind = scipy.sparse.csr_array if matrix.format == "csr" else scipy.sparse.csc_array
     parts = (np.ascontiguousarray(part) for part in (matrix.data, matrix.indices, matrix.indptr))
-    sparse = SparseTable(kind(tuple(parts), shape=matrix.shape))
+    sparse = SparseLayouts(kind(tuple(parts), shape=matrix.shape))
 
     def read(j: int) -> NumericColumn:
         return NumericColumn(dense_column(sparse.csc, j))

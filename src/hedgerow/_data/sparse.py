@@ -20,7 +20,7 @@ from hedgerow.exceptions import DataError
 _COMPRESSED = ("csr", "csc", "bsr")
 
 
-class SparseTable:
+class SparseLayouts:
     """A valid sparse matrix, by rows and by columns; the layout that X does not have is made once.
 
     `matrix` has sorted indices without duplicates, in CSR or CSC format.
@@ -39,16 +39,16 @@ class SparseTable:
         """The table by rows."""
         return self.matrix.tocsr()
 
-    def take(self, rows: Any) -> SparseTable:
+    def take(self, rows: Any) -> SparseLayouts:
         """Return some of the rows: a slice, indices, or a mask."""
         taken = self.csr[rows]
         taken.sort_indices()
-        return SparseTable(taken)
+        return SparseLayouts(taken)
 
 
 def is_sparse(X: Any) -> bool:
     """Return whether X is a sparse matrix, or rows of one that share bins."""
-    return scipy.sparse.issparse(X) or getattr(X, "sparse", None).__class__ is SparseTable
+    return scipy.sparse.issparse(X) or getattr(X, "sparse", None).__class__ is SparseLayouts
 
 
 def sound(X: Any, name: str = "X") -> Any:

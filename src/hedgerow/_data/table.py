@@ -26,7 +26,7 @@ from hedgerow._data.columns import (
     dense_column,
 )
 from hedgerow._data.names import Names, are_positions, column_index, names_from_json, names_to_json
-from hedgerow._data.sparse import SparseTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow.exceptions import DataError, ParameterError
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
@@ -163,7 +163,7 @@ class Table:
     dense : ndarray of shape (n_rows, n_features), or None
         The table as one array of booleans, integers or floats, with any strides, if it was passed
         as one and no column is categorical. Not a copy.
-    sparse : SparseTable, or None
+    sparse : SparseLayouts, or None
         The table, if it was passed as a sparse matrix and no column is categorical.
     """
 
@@ -174,7 +174,7 @@ class Table:
         names: Names | None,
         *,
         dense: NDArray[Any] | None = None,
-        sparse: SparseTable | None = None,
+        sparse: SparseLayouts | None = None,
         columns: Sequence[NumericColumn | CategoricalColumn] = (),
     ) -> None:
         self.names = names

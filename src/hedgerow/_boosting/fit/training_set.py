@@ -16,6 +16,7 @@ from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
+from hedgerow._data.sparse_bins import SparseBinnedMatrix, bin_stored, stays_sparse
 from hedgerow._data.target_statistics import TargetStatistics, no_statistics
 from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
@@ -36,7 +37,7 @@ class TrainingSet:
         The target statistics.
     binner : Binner
         The bins.
-    binned : BinnedMatrix, optional
+    binned : BinnedMatrix or SparseBinnedMatrix, optional
         The binned rows, unless splits are exact.
     base_score : array of shape (n_outputs,)
         The scores before the first round.
@@ -46,7 +47,7 @@ class TrainingSet:
     train: Dataset
     statistics: TargetStatistics
     binner: Binner
-    binned: BinnedMatrix | None
+    binned: BinnedMatrix | SparseBinnedMatrix | None
     base_score: Floats
 
     def encode(self, dataset: Dataset) -> Dataset:
@@ -60,6 +61,7 @@ class TrainingSet:
     def rows(self, encoded: Dataset, n_threads: int = 1) -> TreeRows:
         """Return encoded rows as trees read them: that matrix, if not sparse or in files."""
         if encoded.table.is_streamed and encoded is self.train and self.binned is not None:
+            assert isinstance(self.binned, BinnedMatrix)
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
 
@@ -87,15 +89,19 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
     if initial_model is None:
         statistics, train = _encode(problem, settings, train)
         schema = statistics.encoded_schema(problem.schema)
-        binner, binned = _fit_binner(schema, settings, train)
+        binner, binned = _fit_binner(problem, schema, settings, train)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
-        is_binned = settings.params.splitter == "hist"
-        binned = binner.transform(train.table, threads=n_threads) if is_binned else None
+        binned = None
+        if settings.params.splitter == "hist":
+            if _stays_sparse(problem, train):
+                binned = bin_stored(binner, train.table, n_threads)
+            else:
+                binned = binner.transform(train.table, threads=n_threads)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -126,9 +132,13 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
     return {j: count for j, count in counts.items() if count > most}
 
 
+def _stays_sparse(problem: Problem, train: Dataset) -> bool:
+    return not problem.has_vector_leaves and stays_sparse(train.table)
+
+
 def _fit_binner(
-    schema: TableSchema, settings: Settings, train: Dataset
-) -> tuple[Binner, BinnedMatrix | None]:
+    problem: Problem, schema: TableSchema, settings: Settings, train: Dataset
+) -> tuple[Binner, BinnedMatrix | SparseBinnedMatrix | None]:
     """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
@@ -136,4 +146,7 @@ def _fit_binner(
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
+    if _stays_sparse(problem, train):
+        binner.fit(train.table, train.weights, **options)
+        return binner, bin_stored(binner, train.table, settings.n_threads)
     return binner, binner.fit_transform(train.table, train.weights, **options)

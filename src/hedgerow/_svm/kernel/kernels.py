@@ -69,7 +69,7 @@ class Kernel:
         if self.name == "precomputed":
             return PrecomputedTable(rows, np.arange(rows.shape[0]))
         if scipy.sparse.issparse(rows):
-            return SparseTable(self, rows)
+            return SparseMatrix(self, rows)
         return DenseTable(self, rows, single=single)
 
 
@@ -261,7 +261,7 @@ class BlockTable(LargestKernel):
         return values
 
 
-class SparseTable(BlockTable):
+class SparseMatrix(BlockTable):
     """Rows as a CSR matrix."""
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
@@ -300,9 +300,9 @@ class SparseTable(BlockTable):
         self.kernel.rule.finish(half_norms, self._half_norms, values)
         return values
 
-    def take(self, rows: RowNumbers) -> SparseTable:
+    def take(self, rows: RowNumbers) -> SparseMatrix:
         """Return some of the rows."""
-        return SparseTable(self.kernel, self.X[rows])
+        return SparseMatrix(self.kernel, self.X[rows])
 
 
 class CallableTable(BlockTable):
@@ -372,7 +372,7 @@ class PrecomputedTable(BlockTable):
         return PrecomputedTable(self.X, self.columns[rows])
 
 
-KernelTable = DenseTable | SparseTable | CallableTable | PrecomputedTable
+KernelTable = DenseTable | SparseMatrix | CallableTable | PrecomputedTable
 
 
 def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
