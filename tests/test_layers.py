@@ -117,14 +117,15 @@ IMPORTS = {
     "_boosting": {*TREES, "_autodiff"},
     "_stagewise": {*TREES, "_boosting"},  # the same targets, holdouts and rounds
     "_model_file": {*MODELS, "hedgerow"},  # the version that writes a file
+    "_export": {*MODELS, "_model_file", "hedgerow"},
     "_validation": MODELS,
     "explain": {*MODELS, "_validation"},
     "theory": MODELS,
     "cluster": MODELS,
     "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
     "plot": {*MODELS, "_validation", "explain", "theory"},
-    "_reporting": {*MODELS, "_model_file", "_validation", "explain", "plot"},
-    "_cli": {*MODELS, "_model_file", "_validation", "_reporting", "explain", "hedgerow"},
+    "_reporting": {*MODELS, "_export", "_model_file", "_validation", "explain", "plot"},
+    "_cli": {*MODELS, "_export", "_model_file", "_validation", "_reporting", "explain", "hedgerow"},
     "__main__": {"_cli"},
 }
 
@@ -133,6 +134,7 @@ UPWARD = {
     ("_contract", "_tree"),  # the type of a sum of trees
     ("_estimator", "_tree"),
     ("_estimator", "_model_file"),  # save
+    ("_estimator", "_export"),  # export
     ("_estimator", "_notebook"),  # what a notebook shows
     ("_boosting", "_model_file"),  # checkpoints, and a file as init_model
     ("_result", "plot"),  # results draw themselves

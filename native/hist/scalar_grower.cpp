@@ -155,13 +155,7 @@ void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& g
                                  const AllowedFeatures& allowed, GradientSum* room,
                                  Split& best) const {
   for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
-    const std::size_t first = columns_.features_of(group.column[k]).front();
-    if (!bins_.places[first].is_shared() && allowed[first]) {
-      search.offer_sibling(scan().histogram(first, search.node(), parent, room), child, best);
-    } else {
-      subtract_histogram(group.n_codes[k], child, parent);
-      scan().offer(search, group.column[k], parent, allowed, room, best);
-    }
+    scan().offer_sibling(search, group.column[k], parent, child, allowed, room, best);
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "core/buffer.hpp"
 #include "core/threads.hpp"
-#include "hist/feature_scan.hpp"
+#include "hist/histogram.hpp"
 #include "hist/leaf_storage.hpp"
 #include "hist/sparse_histogram.hpp"
 #include "hist/sparse_partition.hpp"
@@ -30,7 +30,7 @@ constexpr std::size_t kWorkPerThread = 16'384;
 
 // Working memory of a thread.
 struct alignas(64) SparseScratch {
-  FeatureRoom feature = {};            // the histogram of one feature
+  GradientSum feature[kBins + 8];      // the histogram of one feature
   std::vector<GradientSum> sums;       // of a block, all zero between uses
   std::vector<std::uint32_t> counts;   // rows of each feature of a block, all zero between uses
   std::vector<std::uint32_t> touched;  // the features that have any
@@ -182,11 +182,13 @@ void SparseEngine::build(std::size_t block, const RowSet& rows, GradientSum* sum
 void SparseEngine::offer(const SplitSearch& search, const SparseBlock& block, std::size_t j,
                          const GradientSum* sums, GradientSum* room, Split& best) const {
   const std::size_t feature = block.features[j], first = block.first_entry[j];
+  const GradientSum* entries = sums + first;
   const int n_bins = bins_.n_bins[feature];
-  const GradientSum outside = extract(sums + first, block.first_entry[j + 1] - first, n_bins,
+  const GradientSum outside = extract(entries, block.first_entry[j + 1] - first, n_bins,
                                       bins_.zero_bin[feature], search.node(), room);
   if (gradients_.fixed.count(outside) < min_rows_) return;
-  search.offer({room, static_cast<int>(feature), n_bins, false, constraints_.weight(feature)},
+  search.offer({room, entries[n_bins], static_cast<int>(feature), n_bins, false,
+                constraints_.weight(feature)},
                best);
 }
 

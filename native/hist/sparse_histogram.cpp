@@ -159,7 +159,6 @@ GradientSum extract(const GradientSum* entries, std::size_t n_entries, int n_bin
   const GradientSum sum{static_cast<std::int64_t>(total[0] + total[2] + total[4] + total[6]),
                         total[1] + total[3] + total[5] + total[7]};
   std::fill_n(room + n_bins, 8, GradientSum{0, 0});  // a scan may read this far
-  room[kMissingBin] = entries[n_bins];
   room[zero_bin] = node - sum;
   return sum;
 }

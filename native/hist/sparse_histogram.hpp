@@ -43,8 +43,8 @@ void add_and_count_rows(const SparseBlock& block, const Gradients& gradients, co
 // Sets to zero what rows were added to.
 void clear_rows(const SparseBlock& block, const RowSet& rows, GradientSum* histogram);
 
-// Copies the histogram of a feature in a node, kBins entries, from that of its block; returns the
-// sum of its rows outside the bin of 0.
+// Copies the bins of a feature in a node from the entries of its block's histogram to `room`, with
+// eight zeros after the last; returns the sum of its rows outside the bin of 0.
 GradientSum extract(const GradientSum* entries, std::size_t n_entries, int n_bins, int zero_bin,
                     const GradientSum& node, GradientSum* room);
 

@@ -37,9 +37,11 @@ inline constexpr double kRelativeNoise = 0x1p-48;
 // The error of a scan's arithmetic, as a fraction of the scores that it adds up.
 inline constexpr double kScanNoise = 0x1p-40;
 
-// The histogram of a feature in a node (kBins entries), and the type of its bins.
+// The histogram of a feature in a node, followed by zeros up to the next multiple of eight, and the
+// type of its bins.
 struct FeatureHistogram {
   GradientSum* sums;
+  GradientSum missing;
   int feature;
   int n_bins;
   bool categorical;
@@ -71,8 +73,8 @@ class SplitSearch {
   // lower bin, missing values right before left; the first of equals wins.
   void offer(const FeatureHistogram& histogram, Split& best) const;
 
-  // Turns a parent's histogram into that of its other child, the node of this search, and offers
-  // it: one pass over 4 KiB instead of two.
+  // Turns a parent's histogram, that of a column, into that of its other child, the node of this
+  // search, and offers it: one pass over 4 KiB instead of two.
   void offer_sibling(const FeatureHistogram& parent, const GradientSum* child, Split& best) const;
 
  private:

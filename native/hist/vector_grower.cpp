@@ -34,8 +34,8 @@ constexpr std::size_t kRowsPerRun = 8192;
 // panel, and those of a panel fit into the second-level cache.
 constexpr std::size_t kGroupBytes = 32 << 20;
 
-// Memory for the histograms of a group that are not kept, all zero between uses; one per active
-// thread.
+// Memory for the histograms of a group that are not kept, all zero between uses, or for the digits
+// of a joint column; one per active thread.
 class ScratchPool {
  public:
   void resize(std::size_t words) {
@@ -140,7 +140,13 @@ class VectorEngine final : public GrowthEngine {
   void evaluate_children(Division& division);
   void choose(LeafCandidate& candidate, std::size_t which);
   void offer(const LeafCandidate& candidate, const ColumnGroup& group,
-             const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best) const;
+             const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best);
+  void offer(const LeafCandidate& candidate, const std::vector<std::size_t>& features,
+             const VectorHistograms& histograms, int column, BinSet* occupied,
+             VectorSplit& best) const;
+  void offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
+                    const VectorHistograms& of_group, int column, bool is_sparse,
+                    VectorSplit& best);
   template <class Use>
   void with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built, Use use);
 
@@ -152,7 +158,7 @@ class VectorEngine final : public GrowthEngine {
   RowPartition rows_;
   TreeColumns columns_;
   HistogramPool pool_;
-  ScratchPool scratch_;
+  ScratchPool scratch_, digit_rooms_;
 
   // Of the tree being grown.
   VectorGradients gradients_;
@@ -175,6 +181,7 @@ void VectorEngine::set_gradients(const VectorGradients& gradients) {
   const std::size_t bytes = sizeof(std::uint64_t) * VectorHistograms::size(gradients_, 1);
   pool_ = HistogramPool(bytes * static_cast<std::size_t>(bins_.n_columns), histogram_bytes_, 0);
   scratch_.resize(VectorHistograms::size(gradients_, widest_group()));
+  digit_rooms_.resize(VectorDigit::room(gradients_));
   if (!is_first) make_groups();
 }
 
@@ -307,18 +314,53 @@ void VectorEngine::with_histograms(const VectorLeaf& leaf, const ColumnGroup& gr
 
 // Offers the features of a group to the search for a leaf's best split.
 void VectorEngine::offer(const LeafCandidate& candidate, const ColumnGroup& group,
-                         const VectorHistograms& of_group, BinSet* occupied,
-                         VectorSplit& best) const {
+                         const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best) {
   for (int k = 0; k < group.count; ++k) {
-    for (const std::size_t feature : columns_.features_of(group.column[k])) {
-      if (!candidate.search.allowed[feature]) continue;
-      candidate.of_leaf.offer(
-          {static_cast<int>(feature), bins_.n_bins[feature], bins_.is_categorical[feature],
-           constraints_.weight(feature), constraints_.direction(feature), bins_.places[feature],
-           of_group, k, occupied ? occupied + k : nullptr},
-          best);
+    const std::vector<Digit>& digits = columns_.digits_of(group.column[k]);
+    if (digits.empty()) {
+      offer(candidate, columns_.features_of(group.column[k]), of_group, k,
+            occupied ? occupied + k : nullptr, best);
+    } else {
+      offer_digits(candidate, digits, of_group, k, occupied != nullptr, best);
     }
   }
+}
+
+// The same for features of one column, or digit.
+void VectorEngine::offer(const LeafCandidate& candidate, const std::vector<std::size_t>& features,
+                         const VectorHistograms& histograms, int column, BinSet* occupied,
+                         VectorSplit& best) const {
+  for (const std::size_t feature : features) {
+    if (!candidate.search.allowed[feature]) continue;
+    candidate.of_leaf.offer(
+        {static_cast<int>(feature), bins_.n_bins[feature], bins_.is_categorical[feature],
+         constraints_.weight(feature), constraints_.direction(feature), bins_.places[feature],
+         histograms, column, occupied},
+        best);
+  }
+}
+
+// The same for the digits of a joint column, one after another. In a sparse node only occupied bins
+// are scanned.
+void VectorEngine::offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
+                                const VectorHistograms& of_group, int column, bool is_sparse,
+                                VectorSplit& best) {
+  Buffer<std::uint64_t> memory = digit_rooms_.take();
+  VectorDigit digit(gradients_, memory.get(), of_group, column);
+  for (const Digit& next : digits) {
+    digit.sum_up(next.stride, next.radix);
+    if (next.features.empty()) continue;
+    const std::size_t feature = next.features.front();
+    const bool is_bundle = bins_.places[feature].is_bundled();
+    BinSet occupied;
+    if (!is_bundle) {
+      digit.move_missing(bins_.n_bins[feature], next.radix);
+      if (is_sparse) occupied = digit.occupied(bins_.n_bins[feature]);
+    }
+    offer(candidate, next.features, digit.histogram(), 0,
+          is_sparse && !is_bundle ? &occupied : nullptr, best);
+  }
+  digit_rooms_.give_back(std::move(memory));
 }
 
 // Called for the root, which has no sibling.

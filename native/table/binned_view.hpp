@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "table/bundle.hpp"
+#include "table/place.hpp"
 
 namespace hedgerow {
 

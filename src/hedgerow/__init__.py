@@ -37,8 +37,8 @@ _NAMES = {
     "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
     "_validation": ("cross_validate",),
     "exceptions": (
-        *("ClusterError", "DataError", "DataWarning", "HedgerowError", "MemoryLimitError"),
-        *("ModelFileError", "NoSplitWarning", "ParameterError"),
+        *("ClusterError", "DataError", "DataWarning", "ExportError", "HedgerowError"),
+        *("MemoryLimitError", "ModelFileError", "NoSplitWarning", "ParameterError"),
     ),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

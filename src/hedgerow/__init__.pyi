@@ -49,6 +49,7 @@ from hedgerow._validation import cross_validate as cross_validate
 from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
 from hedgerow.exceptions import DataWarning as DataWarning
+from hedgerow.exceptions import ExportError as ExportError
 from hedgerow.exceptions import HedgerowError as HedgerowError
 from hedgerow.exceptions import MemoryLimitError as MemoryLimitError
 from hedgerow.exceptions import ModelFileError as ModelFileError
@@ -68,6 +69,7 @@ __all__ = [
     "DataWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "ExportError",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

@@ -4,6 +4,7 @@ __all__ = [
     "ClusterError",
     "DataError",
     "DataWarning",
+    "ExportError",
     "HedgerowError",
     "MemoryLimitError",
     "ModelFileError",
@@ -26,6 +27,10 @@ class DataWarning(UserWarning):
 
 class ParameterError(HedgerowError, ValueError):
     """A parameter with a value that is not allowed."""
+
+
+class ExportError(HedgerowError, ValueError):
+    """A model that the format of an export cannot hold."""
 
 
 class MemoryLimitError(HedgerowError, MemoryError):

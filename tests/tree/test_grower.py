@@ -200,7 +200,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
         params = GrowthParams(max_leaves=60)
         grower = _native.ScalarGrower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
-            binned.bundle_slots,
+            binned.places,
             binned.width, binned.threshold_values, binned.threshold_starts,
             _native.GrowthParams(params), _native.Constraints(params), 2, histogram_bytes,
         )  # fmt: skip
@@ -216,7 +216,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
 def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=False, **limits):
     """Grow a tree on the gradients of a store; return its arrays and each row's leaf."""
     grower = (_native.VectorGrower if vector else _native.ScalarGrower)(
-        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.bundle_slots,
+        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
         binned.width, binned.threshold_values, binned.threshold_starts,
         _native.GrowthParams(params), _native.Constraints(params), 2,
         leaves_ahead=leaves_ahead, **limits,

@@ -231,7 +231,7 @@ def _grower(binned: BinnedMatrix, params: GrowthParams, vector: bool, n_threads:
         binned.by_row,
         binned.n_bins,
         binned.is_categorical,
-        binned.bundle_slots,
+        binned.places,
         binned.width,
         binned.threshold_values,
         binned.threshold_starts,
