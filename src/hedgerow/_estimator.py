@@ -31,7 +31,7 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._data.parquet_table import ParquetTable
-from hedgerow._data.sparse import is_sparse
+from hedgerow._data.sparse import SparseLayouts, is_sparse
 from hedgerow._data.target import columns_of, fit_columns, has_columns, read_weights
 from hedgerow._params import Parameter, check_parameters
 from hedgerow._threads import effective_n_jobs
@@ -237,11 +237,14 @@ class TableEstimator(Estimator):
         """Read a table as `_matrix` does, unless it is sparse, or in files and shares its bins."""
         if isinstance(X, BinnedTable) and X.is_streamed:
             return self._rows_in_bins(X)
-        if not isinstance(X, np.ndarray) and is_sparse(X):
-            table = self._read(X, self._fitted_model().schema)
-            if table.sparse is not None:
-                return sparse_rows(table.sparse)
-        return self._matrix(X)
+        stored = self._stored(X)
+        return self._matrix(X) if stored is None else sparse_rows(stored)
+
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        """Read a sparse table whose columns are all numbers; return None for any other."""
+        if isinstance(X, np.ndarray) or not is_sparse(X):
+            return None
+        return self._read(X, self._fitted_model().schema).sparse
 
     def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BinnedModel = self._fitted_model()

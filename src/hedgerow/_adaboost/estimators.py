@@ -213,6 +213,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return AdditiveTrees(
             ensemble=model.decision_trees(),
             matrix=self._matrix,
+            stored=self._stored,
             sources=np.arange(model.schema.n_features),
             feature_names=column_names(model.schema),
             output_names=tuple(class_names(self.classes_)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -161,7 +162,8 @@ class Bagging(TableEstimator):
     def _additive_trees(self) -> AdditiveTrees:
         model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
         if isinstance(model, ForestModel):
-            return model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            trees = model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            return replace(trees, stored=self._stored)
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
                 f"model: the estimators of this {type(self).__name__} are "

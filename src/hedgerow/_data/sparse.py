@@ -39,6 +39,11 @@ class SparseLayouts:
         """The table by rows."""
         return self.matrix.tocsr()
 
+    def columns(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some columns as a matrix of floats."""
+        values = self.csc[:, chosen].toarray()
+        return np.ascontiguousarray(values, np.result_type(np.float32, values.dtype))
+
     def take(self, rows: Any) -> SparseLayouts:
         """Return some of the rows: a slice, indices, or a mask."""
         taken = self.csr[rows]

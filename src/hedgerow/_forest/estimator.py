@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -194,7 +194,8 @@ class Forest(LeafEstimator):
         return ForestInternals(**vars(super().__hedgerow__()), leaves=self._leaves)
 
     def _additive_trees(self) -> AdditiveTrees:
-        return self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+        trees = self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+        return replace(trees, stored=self._stored)
 
     def _leaf_indicator(self, X: Any) -> Any:
         leaves = self._leaves(X)

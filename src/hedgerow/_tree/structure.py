@@ -287,6 +287,20 @@ class Ensemble(_Nodes):
         trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
         return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
 
+    def with_used_features(self) -> tuple[Ensemble, NDArray[np.intp]]:
+        """Return the ensemble for a table of the features that it uses, and which these are."""
+        of_slopes = np.empty(0, np.int32) if self.slopes is None else self.slopes.feature
+        used = np.unique(np.concatenate([self.feature[self.feature >= 0], of_slopes]))
+        number = np.zeros(self.n_features + 1, np.int32)
+        number[used], number[-1] = np.arange(len(used)), -1  # leaves have no feature
+        slopes = self.slopes
+        if slopes is not None:
+            slopes = replace(slopes, feature=number[slopes.feature])
+        ensemble = replace(
+            self, feature=number[self.feature], slopes=slopes, n_features=max(len(used), 1)
+        )
+        return ensemble, used.astype(np.intp) if len(used) else np.zeros(1, np.intp)
+
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.
 

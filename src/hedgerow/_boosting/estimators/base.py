@@ -281,6 +281,7 @@ class GradientBoosting(TableEstimator):
         return AdditiveTrees(
             ensemble=model.ensemble,
             matrix=self._matrix,
+            stored=self._stored,
             sources=model.statistics.sources,
             feature_names=column_names(model.schema),
             output_names=tuple(self._output_names(model)),

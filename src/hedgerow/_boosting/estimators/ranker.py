@@ -18,7 +18,6 @@ from hedgerow._boosting.fit.fit_data import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.ranking_queries import (
     QueryNumbers,
@@ -26,6 +25,7 @@ from hedgerow._data.ranking_queries import (
     read_query_ids,
     split_column,
 )
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, read_weights
 from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
@@ -276,10 +276,10 @@ class GradientBoostingRanker(OneScore):
         self._fitted_model()
         return super()._matrix(self._features(X))
 
-    def _tree_rows(self, X: Any) -> TreeRows:
-        """Read a table as trees read it, with or without the column of queries."""
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        """Read a sparse table, with or without the column of queries."""
         self._fitted_model()
-        return super()._tree_rows(self._features(X))
+        return super()._stored(self._features(X))
 
     def _features(self, X: Any) -> Any:
         """Return a table without the column of queries, if it has one."""
