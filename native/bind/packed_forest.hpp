@@ -37,7 +37,7 @@ inline BagBits bag_bits(const PackedForest& forest, const In<std::uint8_t, 2>& b
   return {bits.data(), bits.shape(1)};
 }
 
-// Tables are a StridedMatrix of float or double, or BoundSparseRows.
+// Tables are a StridedMatrix of float or double, or BoundStoredRows.
 
 template <class Table>
 void add(const PackedForest& forest, const Table& rows, std::size_t first, std::size_t last,
@@ -163,7 +163,7 @@ inline void bind(nb::module_& m) {
   bind_constructor(&construct<std::int32_t>);
   bind_methods<StridedMatrix<const float>>(forest);
   bind_methods<StridedMatrix<const double>>(forest);
-  bind_methods<bind_predict::BoundSparseRows>(forest);
+  bind_methods<bind_predict::BoundStoredRows>(forest);
   bind_permute<float>(forest);
   bind_permute<double>(forest);
 }

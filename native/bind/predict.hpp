@@ -9,7 +9,7 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "bind/sparse_rows.hpp"
+#include "bind/stored_rows.hpp"
 #include "predict/elementwise.hpp"
 #include "predict/linear_terms.hpp"
 #include "predict/predictor.hpp"
@@ -69,7 +69,7 @@ struct BoundPredictor {
       throw nb::value_error("the table has another number of columns than the model");
   }
 
-  // A table is a StridedMatrix of float or double, or BoundSparseRows.
+  // A table is a StridedMatrix of float or double, or BoundStoredRows.
   template <class Table>
   void predict(const Table& rows, const nb::ndarray<double, nb::ndim<3>, nb::device::cpu>& stages,
                std::size_t first_tree, std::size_t stage_trees,
@@ -128,7 +128,7 @@ void bind_elementwise(nb::module_& m, const char* name) {
 }
 
 inline void bind(nb::module_& m) {
-  bind_sparse_rows(m);
+  bind_stored_rows(m);
   nb::class_<BoundTerms>(m, "LinearTerms", "Slopes of leaves, or of nodes.")
       .def(nb::init<In<std::int64_t, 1>, In<std::int32_t, 1>, In<double, 2>, In<double, 2>,
                     In<double, 1>, In<double, 1>>(),
@@ -152,7 +152,7 @@ inline void bind(nb::module_& m) {
       "ensemble"_a, "n_features"_a);
   bind_predictor_methods<StridedMatrix<const float>>(predictor);
   bind_predictor_methods<StridedMatrix<const double>>(predictor);
-  bind_predictor_methods<BoundSparseRows>(predictor);
+  bind_predictor_methods<BoundStoredRows>(predictor);
 
   m.def(
       "add_tree_binned",

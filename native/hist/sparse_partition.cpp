@@ -13,8 +13,8 @@ BinnedView view_of(const SparseBins& bins, const std::vector<std::uint8_t>& colu
   return view;
 }
 
-// A part of the rows outside the bag, on their way to a node.
-struct Descent {
+// A node, and the part of the rows outside the bag that reaches it.
+struct RowsAtNode {
   std::size_t node, begin, end;
 };
 
@@ -85,7 +85,7 @@ void SparsePartition::number_rows_outside_bag(const GrownTree& tree, std::uint16
       outside.push_back(row);
     }
   }
-  std::vector<Descent> pending{{0, 0, outside.size()}};
+  std::vector<RowsAtNode> pending{{0, 0, outside.size()}};
   while (!pending.empty()) {
     const auto [node, begin, end] = pending.back();
     pending.pop_back();

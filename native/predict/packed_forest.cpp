@@ -24,7 +24,7 @@ std::size_t block_rows_for(std::size_t n_features) {
 template <class Rows>
 constexpr bool kIsSparse = false;
 template <class T>
-constexpr bool kIsSparse<SparseRows<T>> = true;
+constexpr bool kIsSparse<StoredRows<T>> = true;
 
 }  // namespace
 
@@ -192,7 +192,7 @@ void PackedForest::fill(const Strided<const T>& rows, std::size_t first_row, std
 
 // Codes of stored values, among codes of 0 for all others.
 template <class T>
-void PackedForest::fill(const SparseRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+void PackedForest::fill(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
                         Codes& codes) const {
   const auto code_of = [&](const Coding& coding, T value) {
     if (coding.is_categorical) return category_code(value);
@@ -208,7 +208,7 @@ void PackedForest::fill(const SparseRows<T>& rows, std::size_t first_row, std::s
 }
 
 template <class T>
-void PackedForest::clear(const SparseRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+void PackedForest::clear(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
                          Codes& codes) const {
   for (std::size_t i = 0; i < n_rows; ++i)
     rows.for_each(first_row + i, [&](std::size_t f, T) { codes.set(i, f, zero_code_[f]); });
@@ -296,16 +296,16 @@ void PackedForest::visit(const Rows& rows, std::size_t n_rows, std::size_t first
   const std::size_t most = block_rows_for(n_features());
   const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
   const std::size_t step = std::min(most, (share / kWalkers + 1) * kWalkers);
-  struct Scratch {
+  struct BlockScratch {
     Codes codes;
     std::vector<std::uint32_t> leaf;
   };
   const std::size_t n_blocks = (n_rows + step - 1) / step;
   const auto n_slots = std::min(n_blocks, static_cast<std::size_t>(std::max(threads, 1)));
-  std::vector<Scratch> scratch(
+  std::vector<BlockScratch> scratch(
       n_slots, {Codes(n_features(), step), std::vector<std::uint32_t>(step + kWalkers)});
   if constexpr (kIsSparse<Rows>) {
-    for (Scratch& own : scratch) own.codes.set_all(zero_code_);
+    for (BlockScratch& own : scratch) own.codes.set_all(zero_code_);
   }
   parallel_for(static_cast<int>(n_slots), n_blocks, [&](std::size_t block, int slot) {
     const std::size_t first_row = block * step;
@@ -436,8 +436,8 @@ template PackedForest::PackedForest(const PackedTrees<std::int32_t>&, const BinE
                                              int) const;
 HEDGEROW_INSTANTIATE(Strided<const float>)
 HEDGEROW_INSTANTIATE(Strided<const double>)
-HEDGEROW_INSTANTIATE(SparseRows<float>)
-HEDGEROW_INSTANTIATE(SparseRows<double>)
+HEDGEROW_INSTANTIATE(StoredRows<float>)
+HEDGEROW_INSTANTIATE(StoredRows<double>)
 #undef HEDGEROW_INSTANTIATE
 template void PackedForest::permute(Strided<const float>, std::size_t, const BagBits&,
                                     const LeafLoss&, std::uint64_t, double*, int) const;

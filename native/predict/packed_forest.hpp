@@ -13,7 +13,7 @@
 
 #include "predict/codes.hpp"
 #include "predict/predictor.hpp"
-#include "predict/sparse_rows.hpp"
+#include "predict/stored_rows.hpp"
 
 namespace hedgerow::predict {
 
@@ -76,7 +76,7 @@ class PackedForest {
   std::size_t n_leaves() const { return n_leaves_; }
   std::size_t n_features() const { return edges_.size(); }
 
-  // Rows are Strided<const T> or SparseRows<T>, of float or double.
+  // Rows are Strided<const T> or StoredRows<T>, of float or double.
 
   // Adds the values (n_leaves × n_values) of trees [first, last) to `sums` (rows × n_values).
   template <class Rows>
@@ -131,10 +131,10 @@ class PackedForest {
   void fill(const Strided<const T>& rows, std::size_t first_row, std::size_t n_rows,
             Codes& codes) const;
   template <class T>
-  void fill(const SparseRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+  void fill(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
             Codes& codes) const;
   template <class T>
-  void clear(const SparseRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+  void clear(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
              Codes& codes) const;
   template <bool kCategories>
   std::uint32_t next(std::uint32_t node, const std::uint8_t* codes) const;

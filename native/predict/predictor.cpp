@@ -379,7 +379,7 @@ int code_of(const Forest& forest, const CodedFeature& feature, T value) {
 
 // The same from stored values: the code of 0 everywhere else.
 template <class T>
-void fill_segment(const Forest& forest, const Segment& segment, const SparseRows<T>& rows,
+void fill_segment(const Forest& forest, const Segment& segment, const StoredRows<T>& rows,
                   std::size_t first_row, std::size_t n_rows, Column* columns) {
   const CodedFeature* features = forest.features.data() + segment.feature_begin;
   for (std::size_t f = 0; f < segment.n_features(); ++f) {
@@ -588,8 +588,8 @@ void Predictor::apply(const Rows& rows, std::size_t n_rows, Strided<std::int32_t
   template void Predictor::apply(const Rows&, std::size_t, Strided<std::int32_t>, int) const;
 HEDGEROW_INSTANTIATE(Strided<const float>)
 HEDGEROW_INSTANTIATE(Strided<const double>)
-HEDGEROW_INSTANTIATE(SparseRows<float>)
-HEDGEROW_INSTANTIATE(SparseRows<double>)
+HEDGEROW_INSTANTIATE(StoredRows<float>)
+HEDGEROW_INSTANTIATE(StoredRows<double>)
 #undef HEDGEROW_INSTANTIATE
 
 // Training rows.

@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-#include "predict/sparse_rows.hpp"
+#include "predict/stored_rows.hpp"
 #include "table/strided.hpp"
 
 namespace hedgerow::predict {
@@ -69,7 +69,7 @@ class Predictor {
   std::size_t n_trees() const;
   std::size_t n_outputs() const;
 
-  // Rows are Strided<const T> or SparseRows<T>, of float or double.
+  // Rows are Strided<const T> or StoredRows<T>, of float or double.
   template <class Rows>
   void predict(const Rows& rows, std::size_t n_rows, const Stages& stages, int threads) const;
 

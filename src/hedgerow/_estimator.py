@@ -24,7 +24,7 @@ from hedgerow._arguments import (
 )
 from hedgerow._collective import workers
 from hedgerow._contract import Internals, SklearnEstimator, TableInternals
-from hedgerow._data.binned_rows import TreeRows, rows_of, sparse_rows
+from hedgerow._data.binned_rows import TreeRows, rows_of, stored_rows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
@@ -238,7 +238,7 @@ class TableEstimator(Estimator):
         if isinstance(X, BinnedTable) and X.is_streamed:
             return self._rows_in_bins(X)
         stored = self._stored(X)
-        return self._matrix(X) if stored is None else sparse_rows(stored)
+        return self._matrix(X) if stored is None else stored_rows(stored)
 
     def _stored(self, X: Any) -> SparseLayouts | None:
         """Read a sparse table whose columns are all numbers; return None for any other."""

@@ -51,14 +51,14 @@ class BinnedRows:
             yield rows, part.T
 
 
-SparseRows = _native.SparseRows
-TreeRows = NDArray[Any] | BinnedRows | SparseRows
+StoredRows = _native.StoredRows
+TreeRows = NDArray[Any] | BinnedRows | StoredRows
 
 
-def sparse_rows(table: SparseLayouts) -> SparseRows:
+def stored_rows(table: SparseLayouts) -> StoredRows:
     """Return a sparse table as predictors read it, which visit its stored values only."""
     csr = table.csr
-    return SparseRows(
+    return StoredRows(
         csr.indptr.astype(np.int64, copy=False),
         csr.indices.astype(np.int32, copy=False),
         csr.data.astype(float_for(csr.data), copy=False),
@@ -84,7 +84,7 @@ def _values_of_bins(binner: Binner) -> NDArray[np.float64]:
 def rows_of(table: Table, binner: Binner, threads: int = 1) -> TreeRows:
     """Return a table as trees read it that were grown on the bins of `binner`."""
     if table.sparse is not None:
-        return sparse_rows(table.sparse)
+        return stored_rows(table.sparse)
     if table.is_streamed:
         binned = binner.transform(table, columns_only=True, threads=threads)
         return BinnedRows(binned.by_column, binner)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from hedgerow._contract import internals
-from hedgerow._data.binned_rows import sparse_rows
+from hedgerow._data.binned_rows import stored_rows
 from hedgerow._data.names import Labels, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.sparse import SparseLayouts
@@ -90,7 +90,7 @@ class AdditiveTrees:
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the raw scores of a table's rows, (n_rows, n_outputs)."""
         stored = self.stored(X)
-        rows = self.matrix(X) if stored is None else sparse_rows(stored)
+        rows = self.matrix(X) if stored is None else stored_rows(stored)
         return self.ensemble.predict_raw(rows, n_threads=self.n_threads)
 
     def of_used_features(self) -> tuple[AdditiveTrees, NDArray[np.intp]]:

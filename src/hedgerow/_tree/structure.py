@@ -15,7 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._data.binned_rows import BinnedRows, SparseRows, TreeRows
+from hedgerow._data.binned_rows import BinnedRows, StoredRows, TreeRows
 from hedgerow._tree.linear_leaves import LinearLeaves, joined_slopes
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
@@ -320,7 +320,7 @@ class Ensemble(_Nodes):
 
         Parameters
         ----------
-        X : float array of shape (n_rows, n_features), of any strides, SparseRows or BinnedRows
+        X : float array of shape (n_rows, n_features), of any strides, StoredRows or BinnedRows
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
             Number of trees to use.
@@ -354,7 +354,7 @@ class Ensemble(_Nodes):
             predictor.predict(block, own[np.newaxis], first, last - first, own, n_threads)
 
     def staged_raw(
-        self, X: Rows | SparseRows, *, n_threads: int = 1
+        self, X: Rows | StoredRows, *, n_threads: int = 1
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round, with the same bits as ``predict_raw``."""
         predictor = self._predictor or self._prepare()

@@ -133,7 +133,8 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
 
 
 def _stays_sparse(problem: Problem, train: Dataset) -> bool:
-    return not problem.has_vector_leaves and stays_sparse(train.table)
+    is_sparse = train.table.sparse is not None
+    return is_sparse and not problem.has_vector_leaves and stays_sparse(train.table)
 
 
 def _fit_binner(

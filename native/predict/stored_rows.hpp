@@ -10,7 +10,7 @@ namespace hedgerow::predict {
 // Row i has values[k] in column columns[k] for k in [starts[i], starts[i + 1]), in increasing order
 // of columns.
 template <class T>
-struct SparseRows {
+struct StoredRows {
   const std::int64_t* starts;
   const std::int32_t* columns;
   const T* values;
