@@ -207,7 +207,7 @@ def test_the_layers_have_no_cycle():
 
 def test_a_default_fit_passes_through_few_files():
     # Each of them is a place that a reader of the fit has to know.
-    assert len(fit_files()) <= 35
+    assert len(fit_files()) <= 31
 
 
 # ---- one name, one class -------------------------------------------------------------------------

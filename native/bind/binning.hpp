@@ -14,6 +14,7 @@
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
 #include "table/bundle.hpp"
+#include "table/infinity.hpp"
 #include "table/joint_columns.hpp"
 #include "table/thresholds.hpp"
 
@@ -376,7 +377,20 @@ inline void bind_places(nb::module_& m) {
       "Joins columns that have few codes: five numbers a feature.");
 }
 
+template <class T>
+void bind_infinity(nb::module_& m) {
+  m.def(
+      "has_infinity",
+      [](const StridedMatrix<const T>& values, int threads) {
+        GilReleased release;
+        return has_infinity(strided(values), values.shape(0), values.shape(1), threads);
+      },
+      "values"_a.noconvert(), "threads"_a, "Whether a table of any strides holds an infinity.");
+}
+
 inline void bind(nb::module_& m) {
+  bind_infinity<float>(m);
+  bind_infinity<double>(m);
   bind_thresholds(m);
   bind_mapping(m);
   bind_sparse_mapping(m);

@@ -396,13 +396,18 @@ void DistributedEngine::plan(Division& division, std::vector<int>& built,
 void DistributedEngine::divide(std::span<Division> divisions) {
   std::vector<int> built;
   std::vector<Subtraction> differences;
-  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
-  for (Division& division : divisions) {
-    const auto [left, right] = rows_.divide(at(division.leaf).rows, division.split);
-    at(division.children[0].leaf).rows = left;
-    at(division.children[1].leaf).rows = right;
-    at(division.leaf).children = {division.children[0].leaf, division.children[1].leaf};
-    plan(division, built, differences);
+  std::vector<RowDivision> divided;
+  for (const Division& division : divisions) {
+    at(division.leaf).is_waiting = false;
+    divided.push_back({at(division.leaf).rows, &division.split});
+  }
+  rows_.divide(divided);
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const auto& [left, right] = divisions[i].children;
+    at(left.leaf).rows = divided[i].left;
+    at(right.leaf).rows = divided[i].right;
+    at(divisions[i].leaf).children = {left.leaf, right.leaf};
+    plan(divisions[i], built, differences);
   }
   add_up(built);
   const Share own = own_columns();

@@ -1,6 +1,7 @@
 #include "hist/sparse_partition.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace hedgerow::hist {
 namespace {
@@ -54,9 +55,15 @@ void SparsePartition::divide(const RowRange& leaf, const Split& split, RowRange&
   const auto feature = static_cast<std::size_t>(split.feature);
   Split of_column = split;
   of_column.feature = 1;
+  RowDivision division{leaf, &of_column};
   fill_column(feature);
-  rows_.divide(leaf, of_column, left, right);
+  rows_.divide({&division, 1});
   restore_column(feature);
+  if (division.left.count != left.count || division.right.count != right.count) {
+    throw std::logic_error("a split does not divide the rows that its histogram counted");
+  }
+  left = division.left;
+  right = division.right;
 }
 
 void SparsePartition::number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,

@@ -231,6 +231,7 @@ class TableEstimator(Estimator):
             unknown_category=self.unknown_category,
             estimator_name=type(self).__name__,
             verbose=self.verbose if hasattr(self, "verbose") else 0,
+            n_jobs=self.n_jobs if hasattr(self, "n_jobs") else 1,
         )
 
     def _tree_rows(self, X: Any) -> TreeRows:

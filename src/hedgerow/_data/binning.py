@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import sums_by_class
 from hedgerow._collective import workers
+from hedgerow._data.columns import has_whole_strides
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
 from hedgerow._data.sparse import SparseLayouts
@@ -530,7 +531,7 @@ def _check_starts(
 def _columns(table: BinnableTable) -> _Columns:
     if table.sparse is not None:
         return []
-    if table.dense is not None and _has_whole_strides(table.dense):
+    if table.dense is not None and has_whole_strides(table.dense):
         return table.dense
     return [_native_column(table.column(j)) for j in range(table.n_features)]
 
@@ -546,13 +547,9 @@ def _native_column(column: Any) -> Any:
     )
 
 
-def _has_whole_strides(array: NDArray[Any]) -> bool:
-    return all(stride % array.itemsize == 0 for stride in array.strides)
-
-
 def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array with strides of whole elements; only a field of a record needs a copy."""
-    return array if _has_whole_strides(array) else np.ascontiguousarray(array)
+    return array if has_whole_strides(array) else np.ascontiguousarray(array)
 
 
 def stored_values(table: SparseLayouts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

@@ -17,8 +17,11 @@ def random_parts(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), or
     The part of each row, if the strata are divided into parts of these sizes (n_strata, n_parts) by the order of hashes.
     """
 
-def sum_rows(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> float:
+def sum_rows(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int = 1) -> float:
     """The exact sum of numbers, rounded once."""
+
+def sum_columns(matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.float64]:
+    """The exact sum of each column, rounded once."""
 
 def sum_words(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """
@@ -32,6 +35,13 @@ def sum_groups(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), or
     """
     The sum of the numbers of each group: in order in blocks of `row_block` rows, exact between blocks.
     """
+
+@overload
+def has_infinity(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool: ...
+
+@overload
+def has_infinity(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool:
+    """Whether a table of any strides holds an infinity."""
 
 def find_thresholds(table: object, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
@@ -142,7 +152,7 @@ class GradientStore:
 most_leaves: int = 65535
 
 class ScalarGrower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int = 1, communicator: object | None = None) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
@@ -150,7 +160,7 @@ class ScalarGrower:
         """
 
 class DistributedGrower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int = 1, communicator: object | None = None) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
@@ -158,7 +168,7 @@ class DistributedGrower:
         """
 
 class VectorGrower:
-    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int = 1, communicator: object | None = None) -> None: ...
+    def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...
 
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
@@ -340,7 +350,7 @@ def grow_exact_forest(order: Annotated[NDArray[numpy.uint32], dict(shape=(None, 
     Grows trees on sorted columns, each on its own sample; returns a tuple of arrays for each.
     """
 
-class SparseRows:
+class StoredRows:
     """Rows of a sparse table, for predictors."""
 
     def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
@@ -372,7 +382,7 @@ class Predictor:
     def predict(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None: ...
 
     @overload
-    def predict(self, rows: SparseRows, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None:
+    def predict(self, rows: StoredRows, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None:
         """
         Fill stages (stages, rows, outputs): the base score, or start, plus trees.
         """
@@ -384,7 +394,7 @@ class Predictor:
     def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def apply(self, rows: SparseRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    def apply(self, rows: StoredRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
         """Fill leaves (rows, trees) with the node in which each row ends."""
 
 def add_tree_binned(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], split_bin: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], category_set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], category_bits: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int) -> None:
@@ -394,6 +404,11 @@ def add_tree_binned(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,),
 
 def sigmoid_inplace(scores: Annotated[NDArray[numpy.float64], dict(order='C', device='cpu')], n_threads: int = 1) -> None:
     """Replace every score by 1 / (1 + exp(-score))."""
+
+def two_classes(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], factor: float, probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None:
+    """
+    Write the probabilities of two classes, given the scores (n, 1) of the second.
+    """
 
 def softmax_inplace(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], n_threads: int = 1) -> None:
     """
@@ -511,7 +526,7 @@ class PackedForest:
     def add(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def add(self, rows: SparseRows, first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    def add(self, rows: StoredRows, first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
         """Add the values of trees [first, last) to the sums (rows, values)."""
 
     @overload
@@ -521,7 +536,7 @@ class PackedForest:
     def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def apply(self, rows: SparseRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    def apply(self, rows: StoredRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
         """Fill leaves (rows, trees) with leaf numbers, counted over all trees."""
 
     @overload
@@ -531,7 +546,7 @@ class PackedForest:
     def add_out_of_bag(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def add_out_of_bag(self, rows: SparseRows, bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
+    def add_out_of_bag(self, rows: StoredRows, bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
         """
         Add to each row the values of the trees whose bit is set for it, and count them.
         """
@@ -653,16 +668,25 @@ def descend(descents: Sequence, epochs: int, tolerance: Sequence, threads: int) 
     """Run descents in parallel; returns the number of epochs of each."""
 
 @overload
-def pair_steps(kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_of_second: int, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tolerance: float, most_steps: int) -> int: ...
+def pair_steps(kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_of_second: int, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tolerance: float, most_steps: int, room: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int: ...
 
 @overload
-def pair_steps(kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_of_second: int, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tolerance: float, most_steps: int) -> int: ...
+def pair_steps(kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], first_of_second: int, low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], tolerance: float, most_steps: int, room: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> int: ...
 
 @overload
 def add_products(kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], change: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], products: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
 
 @overload
 def add_products(kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], change: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], products: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None: ...
+
+@overload
+def take_kernels(kernel: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+
+@overload
+def take_kernels(kernel: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], slot: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+
+def pair_room(n: int) -> int:
+    """Working memory of `pair_steps`, in numbers."""
 
 class KernelRule:
     def __init__(self, kind: str, gamma: float, coef0: float, degree: int) -> None: ...
@@ -675,22 +699,24 @@ class KernelRule:
 
 def weighted_sums(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
 
-def most_violating(pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int) -> NDArray[numpy.int64]: ...
+def most_violating(pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], most: int, threads: int) -> NDArray[numpy.int64]: ...
+
+def pull_range(pull: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], beta: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], high: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float]: ...
 
 class KernelTableFloat:
-    def __init__(self, rule: KernelRule, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, rule: KernelRule, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
 
     def fill(self, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
 
     def fill_diagonal(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-    def sum(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+    def sum(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
 
 class KernelTableDouble:
-    def __init__(self, rule: KernelRule, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, rule: KernelRule, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, centre: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
 
     def fill(self, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
 
     def fill_diagonal(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
-    def sum(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
+    def sum(self, queries: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, coefficients: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], threads: int) -> None: ...
