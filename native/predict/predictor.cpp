@@ -52,6 +52,9 @@ struct Segment {
   std::vector<std::int16_t> place;  // of each column of the table among these features, or −1
 
   std::size_t n_features() const { return feature_end - feature_begin; }
+  std::int16_t place_of(std::size_t column) const {
+    return column < place.size() ? place[column] : std::int16_t{-1};
+  }
 };
 
 // A node to step through. Siblings are adjacent; a leaf leads to itself.
@@ -387,14 +390,29 @@ void fill_segment(const Forest& forest, const Segment& segment, const StoredRows
     std::memset(columns[2 * f].code, zero - 128, kBlockRows);
     std::memset(columns[2 * f + 1].code, zero - 127, kBlockRows);
   }
+  // Values of features that no tree uses are dropped without a branch, which would be
+  // unpredictable.
+  constexpr std::size_t kStrip = 256;
+  std::int16_t place[kStrip + 1];
+  T value[kStrip + 1];
   for (std::size_t i = 0; i < n_rows; ++i) {
-    rows.for_each(first_row + i, [&](std::size_t column, T value) {
-      if (column >= segment.place.size() || segment.place[column] < 0) return;
-      const auto f = static_cast<std::size_t>(segment.place[column]);
-      const int code = code_of(forest, features[f], value);
-      columns[2 * f].code[i] = static_cast<std::int8_t>(code - 128);
-      columns[2 * f + 1].code[i] = static_cast<std::int8_t>(code - 127);
+    std::size_t n_used = 0;
+    const auto encode = [&] {
+      for (std::size_t k = 0; k < n_used; ++k) {
+        const auto f = static_cast<std::size_t>(place[k]);
+        const int code = code_of(forest, features[f], value[k]);
+        columns[2 * f].code[i] = static_cast<std::int8_t>(code - 128);
+        columns[2 * f + 1].code[i] = static_cast<std::int8_t>(code - 127);
+      }
+      n_used = 0;
+    };
+    rows.for_each(first_row + i, [&](std::size_t column, T stored) {
+      place[n_used] = segment.place_of(column);
+      value[n_used] = stored;
+      n_used += place[n_used] >= 0;
+      if (n_used == kStrip) encode();
     });
+    encode();
   }
 }
 

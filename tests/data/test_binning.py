@@ -38,7 +38,7 @@ class Codes:
 class StandIn:
     """The attributes of a `Table` that binning reads."""
 
-    shared_bins, is_streamed = None, False
+    shared_bins, reads_columns = None, False
 
     def __init__(self, dense=None, sparse=None, columns=(), names=None):
         self.names, self.dense, self.sparse, self.columns = names, dense, sparse, columns
@@ -56,6 +56,9 @@ class StandIn:
         if self.sparse is not None:
             return Numbers(self.sparse.csc[:, [j]].toarray()[:, 0])
         return self.columns[j]
+
+    def pieces(self, *, drops=False):  # noqa: ARG002
+        yield 0, self
 
 
 def naive_bins(thresholds, x):

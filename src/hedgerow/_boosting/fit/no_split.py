@@ -149,7 +149,9 @@ class NoSplit:
         if training_set.train.table.is_streamed:
             assert isinstance(training_set.binned, BinnedMatrix)
             bins = training_set.binned.by_column
-            return any((of_feature != of_feature[0]).any() for of_feature in bins)
+            of_first_row = workers().concatenated_rows(np.ascontiguousarray(bins[:, :1].T))[0]
+            pairs = zip(bins, of_first_row, strict=True)
+            return workers().any(any((column != bin_).any() for column, bin_ in pairs))
         if training_set.train.table.sparse is not None:
             return _sparse_varies(training_set.train.table.sparse.csc)
         matrix = training_set.matrix(training_set.train)

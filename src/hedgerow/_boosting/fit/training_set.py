@@ -24,6 +24,14 @@ from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)
+class EncodedRows:
+    """Rows that are encoded like the training set, and the same as trees read them."""
+
+    dataset: Dataset
+    rows: TreeRows
+
+
+@dataclass(frozen=True)
 class TrainingSet:
     """An encoded and binned training set, and how other rows are encoded and binned like it.
 
@@ -62,10 +70,32 @@ class TrainingSet:
 
     def rows(self, encoded: Dataset, n_threads: int = 1) -> TreeRows:
         """Return encoded rows as trees read them: that matrix, if not sparse or in files."""
+        if encoded.table.sparse is None and not encoded.table.is_streamed:
+            return self.matrix(encoded)
         if encoded.table.is_streamed and encoded is self.train and self.binned is not None:
             assert isinstance(self.binned, BinnedMatrix)
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
+
+    def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
+        """Encode rows that nobody else needs, and return them as trees read them."""
+        encoded = self.encode(dataset)
+        if encoded.table.sparse is None and not encoded.table.is_streamed:
+            return EncodedRows(encoded, self.matrix(encoded))
+        return EncodedRows(encoded, rows_of(encoded.table, self.binner, n_threads, drops=True))
+
+    def bins(self, encoded: EncodedRows, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of encoded rows, (n_features, n_rows)."""
+        if isinstance(encoded.rows, BinnedRows):
+            return encoded.rows.by_column
+        table = encoded.dataset.table
+        return self.binner.transform(table, columns_only=True, threads=n_threads).by_column
+
+    def train_bins(self, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of the training set, (n_features, n_rows)."""
+        if isinstance(self.binned, BinnedMatrix):
+            return self.binned.by_column
+        return self.bins(EncodedRows(self.train, self.rows(self.train, n_threads)), n_threads)
 
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         """Return an ensemble of trees, round after round."""
@@ -85,12 +115,17 @@ class TrainingSet:
         )
 
 
-def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> TrainingSet:
-    """Encode and bin a training set; like the initial model, if there is one."""
+def encode_and_bin(
+    problem: Problem, settings: Settings, train: Dataset, *, drops: bool = False
+) -> TrainingSet:
+    """Encode and bin a training set; like the initial model, if there is one.
+
+    `drops` if nobody needs its numbers afterwards, where bins suffice.
+    """
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
-        binner, binned = _fit_binner(problem, schema, settings, train)
+        binner, binned = _fit_binner(problem, schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
@@ -102,7 +137,7 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
             if _stays_sparse(problem, train):
                 binned = bin_stored(binner, train.table, n_threads)
             else:
-                binned = binner.transform(train.table, threads=n_threads)
+                binned = binner.transform(train.table, drops=drops, threads=n_threads)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -139,7 +174,7 @@ def _stays_sparse(problem: Problem, train: Dataset) -> bool:
 
 
 def _fit_binner(
-    problem: Problem, schema: TableSchema, settings: Settings, train: Dataset
+    problem: Problem, schema: TableSchema, settings: Settings, train: Dataset, drops: bool
 ) -> tuple[Binner, BinnedMatrix | SparseBinnedMatrix | None]:
     """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
@@ -151,4 +186,4 @@ def _fit_binner(
     if _stays_sparse(problem, train):
         binner.fit(train.table, train.weights, **options)
         return binner, bin_stored(binner, train.table, settings.n_threads)
-    return binner, binner.fit_transform(train.table, train.weights, **options)
+    return binner, binner.fit_transform(train.table, train.weights, drops=drops, **options)
