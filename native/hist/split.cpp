@@ -28,6 +28,8 @@ typedef Double8 Double8Array __attribute__((may_alias));
 
 // Nodes with fewer rows have mostly empty bins, which are removed before the scan.
 constexpr std::uint64_t kSparseRows = 160;
+// Bins that are looked through before they are scanned.
+constexpr int kFewBins = 64;
 // More than any Σh in units, and safe to double.
 constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
 
@@ -43,6 +45,7 @@ struct SplitContext {
   const FixedPoint& fixed;
   const GradientSum& total;
   const ChildMinimum& minimum;
+  const ScoreUnits& units;
   int feature;
   double parent_score;
   double least_gain;    // smaller gains are rounding error
@@ -164,32 +167,29 @@ struct Fractions {
   explicit Fractions(const SplitContext& node)
       : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
         total_g(Long8{} + node.total.g),
-        reg_lambda(node.params.reg_lambda / node.fixed.h_unit),
-        alpha(node.params.reg_alpha / node.fixed.g_unit),
-        both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
-        mean(static_cast<double>(node.total.g) / both_sides) {
+        units(node.units) {
     const double parent =
         node.parent_score + score_difference(node.gain_to_beat, node.params.min_split_gain);
-    const double per_g = 1.0 / node.fixed.g_unit;
-    to_beat = parent * node.fixed.h_unit * per_g * per_g;
-    if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
+    to_beat = parent * node.fixed.h_unit * units.per_g * units.per_g;
+    if (!kL1) {
+      to_beat = (to_beat - static_cast<double>(node.total.g) * units.mean) / units.both_sides;
+    }
   }
 
   Fraction<Double8> operator()(Long8, Long8 left_g, Long8 left_h) const {
     if constexpr (kL1) {
-      const Double8 a = to_double(left_h) + reg_lambda, b = both_sides - a;
-      return two_sided_fraction(soft_threshold(to_double(left_g), alpha),
-                                soft_threshold(to_double(total_g - left_g), alpha), a, b);
+      const Double8 a = to_double(left_h) + units.reg_lambda, b = units.both_sides - a;
+      return two_sided_fraction(soft_threshold(to_double(left_g), units.alpha),
+                                soft_threshold(to_double(total_g - left_g), units.alpha), a, b);
     } else {
-      return split_fraction(to_double(left_g), to_double(left_h), reg_lambda, both_sides, mean);
+      return split_fraction(to_double(left_g), to_double(left_h), units.reg_lambda,
+                            units.both_sides, units.mean);
     }
   }
 
   Long8 h_mask, total_g;
-  double reg_lambda, alpha;
-  double both_sides;  // S
-  double mean;        // G/S
-  double to_beat;     // the fraction of the best split so far
+  ScoreUnits units;
+  double to_beat;  // the fraction of the best split so far
 };
 
 // The thresholds of a feature whose children have limits: their range, and the order of the
@@ -574,7 +574,12 @@ Limits widest_limits(const GrowthParams& params) {
 
 SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
                          const GradientSum& node, const LimitedLeaf& limited)
-    : params_(params), fixed_(fixed), total_(node), minimum_(params, fixed), limited_(limited) {
+    : params_(params),
+      fixed_(fixed),
+      total_(node),
+      minimum_(params, fixed),
+      units_(params, fixed, node),
+      limited_(limited) {
   const double G = fixed.g(node), H = fixed.h(node);
   parent_score_ = score_size_ = leaf_score(params.penalties(), G, H);
   if (limited.leaves) {
@@ -595,18 +600,28 @@ double SplitSearch::gain_to_beat(const Split& best, double weight) const {
   return gain - kScanNoise * (score_size_ + score_difference(gain, params_.min_split_gain));
 }
 
+// Whether enough rows for a child are outside the largest bin: no split divides a bin. Only looked
+// at if bins are few, where it takes less time than a scan.
+bool SplitSearch::leaves_enough(const FeatureHistogram& histogram) const {
+  if (histogram.n_bins > kFewBins) return true;
+  std::uint64_t largest = histogram.missing.hc;
+  for (int b = 0; b < histogram.n_bins; ++b) largest = std::max(largest, histogram.sums[b].hc);
+  return total_.hc - largest >= minimum_.hc;
+}
+
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const bool is_limited = limited_.matters(histogram.feature);
   const SplitContext node{params_,
                           fixed_,
                           total_,
                           minimum_,
+                          units_,
                           histogram.feature,
                           parent_score_,
                           least_gain_,
                           gain_to_beat(best, histogram.weight),
                           is_limited ? limited_ : LimitedLeaf{}};
-  if (!node.has_room()) return;
+  if (!node.has_room() || !leaves_enough(histogram)) return;
   keep_better(
       node, histogram,
       histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram),
@@ -615,10 +630,10 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 
 void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSum* child,
                                 Split& best) const {
-  const SplitContext node{
-      params_,        fixed_,        total_,      minimum_,
-      parent.feature, parent_score_, least_gain_, gain_to_beat(best, parent.weight),
-      LimitedLeaf{}};
+  const SplitContext node{params_,       fixed_,      total_,
+                          minimum_,      units_,      parent.feature,
+                          parent_score_, least_gain_, gain_to_beat(best, parent.weight),
+                          LimitedLeaf{}};
   const bool plain =
       !parent.categorical && parent.missing.hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {

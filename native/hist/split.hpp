@@ -60,6 +60,21 @@ struct ChildMinimum {
   }
 };
 
+// The constants of a node's scores in the histogram's units.
+struct ScoreUnits {
+  double reg_lambda, alpha;
+  double both_sides;  // S = H + 2λ
+  double mean;        // G/S
+  double per_g;
+
+  ScoreUnits(const GrowthParams& params, const FixedPoint& fixed, const GradientSum& node)
+      : reg_lambda(params.reg_lambda / fixed.h_unit),
+        alpha(params.reg_alpha / fixed.g_unit),
+        both_sides(static_cast<double>(fixed.h_steps(node)) + 2.0 * reg_lambda),
+        mean(static_cast<double>(node.g) / both_sides),
+        per_g(1.0 / fixed.g_unit) {}
+};
+
 // The search for the best split of one node, a feature at a time. What depends on the node alone is
 // computed once.
 class SplitSearch {
@@ -82,12 +97,14 @@ class SplitSearch {
   FixedPoint fixed_;
   GradientSum total_;
   ChildMinimum minimum_;
+  ScoreUnits units_;
   LimitedLeaf limited_;
   double parent_score_;
   double score_size_;  // magnitude of the terms of parent_score_
   double least_gain_;  // smaller gains are rounding error
 
   double gain_to_beat(const Split& best, double weight) const;
+  bool leaves_enough(const FeatureHistogram& histogram) const;
 };
 
 }  // namespace hedgerow::hist
