@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import hedgerow as hr
-from hedgerow._data.binning import Binner
+from hedgerow._data.binning import Binner, own_columns
 
 R, C = hr.GradientBoostingRegressor, hr.GradientBoostingClassifier
 
@@ -36,7 +36,9 @@ def test_ties_are_broken_alike_with_and_without_shared_columns(seed, monkeypatch
     y = rng.integers(0, 2, 300)
     options = {"n_estimators": 1, "max_leaves": 100, "min_samples_leaf": 1, "reg_lambda": 0}
     shared = C(**options).fit(X, y)
-    monkeypatch.setattr(Binner, "_bundled", lambda _self, binned, _threads: binned)
+    monkeypatch.setattr(
+        Binner, "_places", lambda _self, bins, _threads: own_columns(bins.n_features)
+    )
     assert shared._model.ensemble == C(**options).fit(X, y)._model.ensemble
 
 
