@@ -190,8 +190,8 @@ struct LimitedScores {
   Long8 h_mask;
 };
 
-// Scans eight positions at a time, one of each class, with `start` on the left side. Positions past the last need no
-// test: nothing would be left on the right side.
+// Scans eight positions at a time, one of each class, with `start` on the left side. Positions past
+// the last need no test: nothing would be left on the right side.
 template <class SplitScore, class Scan>
 Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
             const GradientSum& start) {

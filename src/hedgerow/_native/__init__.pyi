@@ -62,6 +62,9 @@ class GrowthParams:
     def __init__(self, params: object) -> None:
         """Takes the fields of these names from a GrowthParams of Python."""
 
+    def to_bytes(self) -> bytes:
+        """The bytes of the struct, for kernels of another compiler."""
+
 def growth_param_names() -> list[str]:
     """The fields of GrowthParams that are numbers or names."""
 
