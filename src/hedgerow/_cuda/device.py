@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +50,9 @@ class Device(Protocol):
         self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
     ) -> None:
         """Queue a kernel; arguments are arrays and NumPy scalars."""
+
+    def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that queues what `queue` launches, which is always the same."""
 
 
 def bytes_to_device(device: Device, data: bytes) -> DeviceArray:

@@ -7,8 +7,9 @@ host queues kernels without looking at numbers of the device; `kernels/state.hpp
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._cuda.device import Device, DeviceArray, bytes_to_device
 from hedgerow._cuda.layout import pack
+from hedgerow._cuda.memory import (
+    BINS,
+    GROUP_COLUMNS,
+    ROW_THREADS,
+    Capacity,
+    Shape,
+    array_bytes,
+    check_room,
+)
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._tree.engine import Bag, Sample
 from hedgerow._tree.growth_params import GrowthParams
@@ -25,25 +35,25 @@ from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
 
-GROUP_COLUMNS = 32
-QUAD = 4
-BINS = 256
-_ROW_THREADS = 256
-_MOST_AHEAD = 64  # leaves whose rows are divided in a step of leaf-wise growth
-_MOST_IN_VAIN = 256  # of these in a tree, if they turn out not to be split
 _GIVEN = -1  # the loss of gradients that come from the host
 _OVERFLOW, _MISCOUNTED = 1, 2
+# Arrays that the host reads after a round lie side by side, so that one copy is enough, unless they
+# are as large as this.
+_OUTPUT = ("trees", "nodes", "tests", "node_value")
+_LARGE_OUTPUT = 1 << 20
+_ALIGNMENT = 256
 
 _SIZES = (
     *("Fit", "Leaf", "Division", "TreeState", "Node", "NodeTest", "Split"),
     *("GradientTotals", "GradientSummary", "FixedPoint", "split_shared"),
 )
 _STATE = np.dtype(
-    [
+    [("tree_id", np.uint64)]
+    + [
         (name, np.int32)
         for name in (
             *("n_leaf_ids", "n_nodes", "n_leaves", "n_slots", "n_frontier", "n_divided", "ahead"),
-            *("is_done", "error", "first_division", "n_divisions"),
+            *("is_done", "error", "first_division", "n_divisions", "is_finished"),
         )
     ]
 )
@@ -73,57 +83,34 @@ def struct_sizes(device: Device) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Capacity:
-    """Upper limits of the trees of one output.
+class _Output:
+    """What the host reads after a round, as bytes (n_outputs, …)."""
 
-    Attributes
-    ----------
-    max_leaves : int
-        Leaves of a tree.
-    divided : int
-        Leaves whose rows are divided, whether they are split in the end or not.
-    at_once : int
-        Leaves that are divided in one step.
-    slots : int
-        Histograms.
-    n_steps : int
-        Steps after which the host looks whether trees are finished; most trees are.
-    """
-
-    max_leaves: int
-    divided: int
-    at_once: int
-    slots: int
-    n_steps: int
-
-    @classmethod
-    def of(cls, params: GrowthParams, n_rows: int) -> Capacity:
-        """Return the limits that follow from the parameters and the number of rows."""
-        most = min(params.max_leaves or _native.most_leaves, _native.most_leaves)
-        most = min(most, max(1, n_rows // max(1, params.min_samples_leaf)))
-        depth = params.max_depth
-        if 0 < depth < 17:
-            most = min(most, 1 << depth)
-        if params.grow_policy == "leafwise":
-            divided = most - 1 + min(most - 1, _MOST_IN_VAIN)
-            return cls(most, divided, min(_MOST_AHEAD, max(1, divided)), 1 + divided, 16)
-        # The children of the last level are not searched, so they need no histograms.
-        slots = min(most, 1 << (depth - 1)) if 0 < depth < 17 else most
-        return cls(most, most - 1, max(1, most // 2), slots, depth if 0 < depth < 17 else 8)
+    trees: NDArray[np.uint8]
+    nodes: NDArray[np.uint8]
+    tests: NDArray[np.uint8]
+    node_value: NDArray[np.uint8]
 
     @property
-    def leaves(self) -> int:
-        """Leaves that exist at any time, split or not."""
-        return 1 + 2 * self.divided
+    def states(self) -> NDArray[Any]:
+        """The state of each tree."""
+        return np.ascontiguousarray(self.trees).view(_STATE)[:, 0]
 
-    @property
-    def nodes(self) -> int:
-        """Nodes of a tree."""
-        return 2 * self.max_leaves - 1
+    def tree(self, k: int) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+        """Return nodes, tests and values of a tree."""
+        n_nodes = int(self.states["n_nodes"][k])
+        rows = (self.nodes, _NODE), (self.tests, _TEST), (self.node_value, np.dtype(np.float64))
+        nodes, tests, values = (
+            np.ascontiguousarray(part[k]).view(dtype)[:n_nodes] for part, dtype in rows
+        )
+        return nodes, tests, values
 
-    def at_step(self, step: int) -> int:
-        """Return the leaves that are divided in a step at most."""
-        return min(1 << max(step - 1, 0), self.at_once) if step < 32 else self.at_once
+
+def _raise_error(errors: NDArray[np.int32]) -> None:
+    if (errors == _OVERFLOW).any():
+        raise DivergenceError("the gradients are too large to add up")
+    if (errors == _MISCOUNTED).any():
+        raise RuntimeError("rows and histograms on the device disagree")
 
 
 class CudaEngine:
@@ -147,95 +134,60 @@ class CudaEngine:
         self.n_outputs = self.n_trees = len(base_score)
         self.keeps_monotone = True
         self._binned, self._params, self._device = binned, params, device
-        self._capacity = Capacity.of(params, binned.n_rows)
+        samples_nodes = params.colsample_bylevel < 1.0 or params.colsample_bynode < 1.0
+        n_rows, n_features = binned.n_rows, binned.n_features
+        self._shape = Shape(n_rows, n_features, self.n_outputs, samples_nodes)
+        self._capacity = Capacity.of(params, n_rows)
+        self._row_blocks = self._shape.row_blocks(device)
         self._sizes = struct_sizes(device)
-        self._arrays: dict[str, DeviceArray] = {}
+        self._fit: DeviceArray | None = None  # the struct with the addresses, once they are known
+        self._recordings: dict[Hashable, Callable[[], None]] = {}
+        self._arrays = self._reserve()
         self._upload_table()
-        self._reserve()
-        self._scores = np.empty((self.n_outputs, binned.n_rows))
+        self._scores = np.empty((self.n_outputs, n_rows))
         self._scores[...] = base_score[:, None]
         # Which copy of the scores is out of date. Trees are added with the next gradients.
         self._device_is_old, self._host_is_old, self._pending = True, False, False
         self._loss = _GIVEN
         self._target_stride = 0
-        self._fit: DeviceArray | None = None  # the struct with the addresses, once it is known
+        self._round: tuple[int, int, bool] | None = None  # what the device expects to be next
         self._trees: list[Tree] = []
 
     # ---- Memory ----------------------------------------------------------------------------------
 
-    @property
-    def _n_groups(self) -> int:
-        return -(-self._binned.n_features // GROUP_COLUMNS)
-
-    @property
-    def _n_quads(self) -> int:
-        return self._n_groups * (GROUP_COLUMNS // QUAD)
-
-    @property
-    def _mask_words(self) -> int:
-        return -(-self._binned.n_features // 32)
-
-    @property
-    def _samples_nodes(self) -> bool:
-        return self._params.colsample_bylevel < 1.0 or self._params.colsample_bynode < 1.0
-
-    @cached_property
-    def _row_blocks(self) -> int:
-        """Blocks of kernels that pass over all rows."""
-        return min(-(-self._binned.n_rows // (4 * _ROW_THREADS)), 8 * self._device.n_processors)
+    def _reserve(self) -> dict[str, DeviceArray]:
+        """Reserve all arrays, if there is room for them."""
+        sizes = array_bytes(self._shape, self._capacity, self._sizes, self._row_blocks)
+        check_room(sizes, 16 * self._shape.n_rows, self._device)
+        offsets, end = {}, 0
+        for name in _OUTPUT:
+            offsets[name] = end
+            end += -(-sizes[name] // _ALIGNMENT) * _ALIGNMENT
+        self._output = self._device.empty(end, np.uint8)
+        arrays = {
+            name: self._device.empty(size, np.uint8)
+            for name, size in sizes.items()
+            if name not in _OUTPUT
+        }
+        self._output_places = {
+            name: slice(start, start + sizes[name]) for name, start in offsets.items()
+        }
+        arrays |= {name: self._output[place] for name, place in self._output_places.items()}
+        arrays["packed"] = arrays["wide"]  # one of the two is in use
+        return arrays
 
     def _upload_table(self) -> None:
-        binned, device = self._binned, self._device
-        weights = self._params.feature_weights or np.ones(binned.n_features)
-        by_column = np.ascontiguousarray(binned.by_column)
-        self._arrays |= {
-            "by_column": device.upload(by_column),
-            "n_bins": device.upload(np.ascontiguousarray(binned.n_bins, np.int32)),
-            "is_categorical": device.upload(binned.is_categorical.astype(np.uint8)),
-            "feature_weight": device.upload(np.asarray(weights, np.float64)),
-            "by_row": device.empty(self._n_groups * binned.n_rows * GROUP_COLUMNS, np.uint8),
-        }
-        blocks = min(-(-binned.n_rows // _ROW_THREADS), 16 * device.n_processors)
+        binned, device, shape = self._binned, self._device, self._shape
+        weights = self._params.feature_weights or np.ones(shape.n_features)
+        self._set("by_column", binned.by_column)
+        self._set("n_bins", binned.n_bins)
+        self._set("is_categorical", binned.is_categorical)
+        self._set("feature_weight", np.asarray(weights, np.float64))
         device.launch(
-            "interleave", (blocks, self._n_groups), _ROW_THREADS,
-            self._arrays["by_column"], np.uint64(binned.n_rows), np.int32(binned.n_features),
+            "interleave", (self._row_blocks, shape.n_groups), ROW_THREADS,
+            self._arrays["by_column"], np.uint64(shape.n_rows), np.int32(shape.n_features),
             self._arrays["by_row"],
         )  # fmt: skip
-
-    def _reserve(self) -> None:
-        """Reserve the arrays of gradients, rows and trees."""
-        n, k, capacity, sizes = self._binned.n_rows, self.n_outputs, self._capacity, self._sizes
-        at_once = k * capacity.at_once
-        in_bytes = {
-            "parts": self._row_blocks * k * sizes["GradientTotals"],
-            "summaries": k * sizes["GradientSummary"],
-            "fixed": k * sizes["FixedPoint"],
-            "wide": 16 * k * n,
-            "row_ids": 4 * k * 2 * n,
-            "row_words": 4 * k * 2 * n,
-            "round": _ROUND.itemsize,
-            "trees": k * sizes["TreeState"],
-            "leaves": k * capacity.leaves * sizes["Leaf"],
-            "frontier": 4 * k * 2 * capacity.leaves,
-            "batch": 4 * k * capacity.leaves,
-            "merits": 8 * k * capacity.leaves,
-            "work": 16,
-            "divisions": 2 * at_once * sizes["Division"],
-            "candidates": at_once * 2 * self._n_quads * sizes["Split"],
-            "histograms": k * capacity.slots * self._n_groups * 2 * BINS * GROUP_COLUMNS * 8,
-            "nodes": k * capacity.nodes * sizes["Node"],
-            "tests": k * capacity.nodes * sizes["NodeTest"],
-            "node_value": 8 * k * capacity.nodes,
-            "scores": 8 * k * n,
-            "loss_parameter": 8 * k,
-            "tree_features": 4 * k * self._mask_words,
-        }
-        if self._samples_nodes:
-            in_bytes["allowed"] = 4 * k * capacity.leaves * self._mask_words
-            in_bytes["level_room"] = 4 * 2 * at_once * self._mask_words
-        for name, n_bytes in in_bytes.items():
-            self._arrays[name] = self._device.empty(n_bytes, np.uint8)
-        self._arrays["packed"] = self._arrays["wide"]  # one of the two is in use
 
     def _set(self, name: str, array: NDArray[Any]) -> None:
         """Copy an array to the device; its address changes if its size does."""
@@ -246,25 +198,26 @@ class CudaEngine:
             return
         self._arrays[name] = self._device.upload(flat)
         self._fit = None
+        self._recordings.clear()
 
     def _struct(self) -> DeviceArray:
         """Return the struct that kernels find the arrays by."""
         if self._fit is None:
-            capacity = self._capacity
+            capacity, shape = self._capacity, self._shape
             numbers = {
-                "n_rows": self._binned.n_rows,
+                "n_rows": shape.n_rows,
                 "target_stride": self._target_stride,
-                "n_features": self._binned.n_features,
-                "n_outputs": self.n_outputs,
-                "n_groups": self._n_groups,
-                "n_quads": self._n_quads,
-                "mask_words": self._mask_words,
-                "samples_nodes": self._samples_nodes,
+                "n_features": shape.n_features,
+                "n_outputs": shape.n_outputs,
+                "n_groups": shape.n_groups,
+                "n_quads": shape.n_quads,
+                "mask_words": shape.mask_words,
+                "samples_nodes": shape.samples_nodes,
                 "leaf_capacity": capacity.leaves,
                 "node_capacity": capacity.nodes,
-                "division_capacity": self.n_outputs * capacity.at_once,
+                "division_capacity": shape.n_outputs * capacity.at_once,
                 "n_slots": capacity.slots,
-                "chunks_wanted": max(1, 4 * self._device.n_processors // self._n_groups),
+                "chunks_wanted": max(1, 4 * self._device.n_processors // shape.n_groups),
                 "most_divided": capacity.divided,
                 "most_ahead": capacity.at_once,
             }
@@ -289,8 +242,9 @@ class CudaEngine:
     def scores(self) -> Floats:
         """Scores of the rows, (n_outputs, n_rows), all trees so far included; may be written."""
         if self._pending:
+            self._upload_scores()
             self._pending = False
-            self._launch("update_scores", (self._row_blocks, 1), _ROW_THREADS)
+            self._launch("update_scores", (self._row_blocks, 1), ROW_THREADS)
             self._host_is_old = True
         if self._host_is_old:
             scores = self._device.read(self._arrays["scores"]).view(np.float64)
@@ -299,6 +253,11 @@ class CudaEngine:
         self._device_is_old = True  # the caller may write
         return self._scores
 
+    def _upload_scores(self) -> None:
+        if self._device_is_old:
+            self._set("scores", self._scores)
+            self._device_is_old = False
+
     def differentiate(
         self,
         loss: TrainerLoss,
@@ -306,7 +265,7 @@ class CudaEngine:
         weights: Floats | None,
         sampling: _native.Draw | None,
     ) -> Sample:
-        """Add the last trees to the scores, and compute the totals of the gradients there."""
+        """Set the loss; its gradients are computed when trees are grown."""
         assert sampling is None
         if loss.is_adaptive or "target" not in self._arrays:
             scores = self.scores if loss.is_adaptive else self._scores
@@ -318,8 +277,6 @@ class CudaEngine:
             if weights is not None:
                 self._set("weight", np.asarray(weights, np.float64))
         self._loss = _native.loss_names().index(loss.name)
-        self._compute_units()
-        return None
 
     def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
         """Set the gradients, (n_outputs, n_rows), weights multiplied in."""
@@ -327,18 +284,6 @@ class CudaEngine:
         self._set("given_g", np.asarray(gradient, np.float64))
         self._set("given_h", np.asarray(hessian, np.float64))
         self._loss = _GIVEN
-        self._compute_units()
-        return None
-
-    def _compute_units(self) -> None:
-        if self._device_is_old:
-            self._set("scores", self._scores)
-            self._device_is_old = False
-        blocks = self._row_blocks
-        self._launch("gradients", (blocks, 1), _ROW_THREADS, self._loss, int(self._pending))
-        self._host_is_old = self._host_is_old or self._pending
-        self._pending = False
-        self._launch("units", (1, 1), 128, blocks)
 
     def gradients(self, output: int) -> Gradients:
         """Refuse: linear leaves are fitted on the CPU."""
@@ -353,40 +298,82 @@ class CudaEngine:
         return self._trees[output]
 
     def _grow_all(self, bag: Bag, tree_id: int) -> list[Tree]:
-        assert bag.factor is None
+        self._upload_scores()
         self._begin_round(bag, tree_id)
-        self._launch("quantise", (self._row_blocks, 1), _ROW_THREADS, self._loss)
-        self._launch("begin_trees", (1, 1), 128)
-        step = 0
-        while True:
-            for _ in range(self._capacity.n_steps):
-                self._grow_step(step)
-                step += 1
-            states = self._device.read(self._arrays["trees"]).view(_STATE)
-            if states["is_done"].all():
-                break
-        self._raise(states)
-        self._launch("finish_trees", (1, 1), max(32, -(-self.n_outputs // 32) * 32))
-        return self._read_trees(states["n_nodes"])
+        updates, n_steps = self._pending, self._capacity.n_steps
+        self._run(("round", self._loss, updates), partial(self._queue_round, updates))
+        self._host_is_old = self._host_is_old or updates
+        self._pending = False
+        step = n_steps
+        while not (output := self._read_output()).states["is_done"].all():
+            self._run(("steps", step), partial(self._queue_steps, step))
+            step += n_steps
+        _raise_error(output.states["error"])
+        return [self._tree(*output.tree(k)) for k in range(self.n_outputs)]
 
     def _begin_round(self, bag: Bag, tree_id: int) -> None:
-        n_rows = self._binned.n_rows
+        """Tell the device what is different from the last round."""
+        assert bag.factor is None
+        n_rows, has_bag = self._shape.n_rows, bag.rows is not None
         if bag.rows is not None:
             padded = np.zeros(n_rows, np.uint32)
-            padded[: len(bag.rows)] = bag.rows
-            self._set("bag", padded)
             n_rows = len(bag.rows)
-        self._set("round", np.array([(tree_id, n_rows, bag.rows is not None)], _ROUND))
-        if tree_id == 0 or self._params.colsample_bytree < 1.0:
+            padded[:n_rows] = bag.rows
+            self._set("bag", padded)
+        if self._round is None or self._params.colsample_bytree < 1.0:
             masks = [self._tree_features(tree_id + k) for k in range(self.n_outputs)]
             self._set("tree_features", np.array(masks, np.uint32))
+        if self._round != (tree_id, n_rows, has_bag):
+            self._set("round", np.array([(tree_id, n_rows, has_bag)], _ROUND))
+        self._round = (tree_id + self.n_outputs, n_rows, has_bag)
+
+    def _run(self, key: Hashable, queue: Callable[[], None]) -> None:
+        """Queue what is always the same for a key, recorded if the device can do that."""
+        self._struct()
+        if key not in self._recordings:
+            self._recordings[key] = self._device.recorded(queue)
+        self._recordings[key]()
+
+    def _queue_round(self, updates: bool) -> None:
+        """Queue a round: totals of the gradients, units, integers, and trees."""
+        blocks = (self._row_blocks, 1)
+        self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
+        self._launch("units", (1, 1), 128, self._row_blocks)
+        self._launch("quantise", blocks, ROW_THREADS, self._loss)
+        self._launch("begin_trees", (1, 1), 128)
+        self._queue_steps(0)
+
+    def _queue_steps(self, first: int) -> None:
+        for step in range(first, first + self._capacity.n_steps):
+            self._queue_step(step)
+        self._launch("finish_trees", (1, 1), 32)
+
+    def _queue_step(self, step: int) -> None:
+        device, shape = self._device, self._shape
+        at_once = shape.n_outputs * self._capacity.at_step(step)
+        columns = device.histogram_columns
+        self._launch("partition", (8 * device.n_processors, 1), 256, step)
+        self._launch(
+            "histogram",
+            (2 * device.n_processors, shape.n_groups * (GROUP_COLUMNS // columns)),
+            device.histogram_threads,
+            step,
+            shared_bytes=4 * BINS * columns * 4,
+        )
+        if step == 0:
+            self._launch("sum_root", (shape.n_outputs, 1), 32)
+        if shape.samples_nodes:
+            self._launch("sample_node_features", (2 * at_once, 1), 128, step)
+        room = self._sizes["split_shared"]
+        self._launch("split", (at_once, shape.n_quads), 256, step, shared_bytes=room)
+        self._launch("plan", (shape.n_outputs, 1), 256, step)
 
     def _tree_features(self, tree_id: int) -> NDArray[np.uint32]:
         """Return the features that a tree may use, as bits."""
         n_features = self._binned.n_features
         usable = self._params.usable_features(n_features)
         fraction, seed = self._params.colsample_bytree, self._params.seed
-        flags = np.zeros(32 * self._mask_words, bool)
+        flags = np.zeros(32 * self._shape.mask_words, bool)
         sampled = _native.sample_tree_features(usable, fraction, seed, tree_id)
         flags[np.asarray(sampled, np.intp)] = True
         return np.packbits(flags, bitorder="little").view(np.uint32)
@@ -411,26 +398,20 @@ class CudaEngine:
         )
         self._launch("plan", (self.n_outputs, 1), 256, step)
 
-    @staticmethod
-    def _raise(states: NDArray[Any]) -> None:
-        if (states["error"] == _OVERFLOW).any():
-            raise DivergenceError("the gradients are too large to add up")
-        if (states["error"] == _MISCOUNTED).any():
-            raise RuntimeError("rows and histograms on the device disagree")
-
-    def _read_trees(self, n_nodes: NDArray[np.int32]) -> list[Tree]:
-        def rows(name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-            of_output = self._capacity.nodes * dtype.itemsize
-            part = self._arrays[name].reshape(self.n_outputs, of_output)
-            read = self._device.read(part[:, : int(n_nodes.max()) * dtype.itemsize])
-            return np.ascontiguousarray(read).view(dtype)
-
-        nodes, tests = rows("nodes", _NODE), rows("tests", _TEST)
-        values = rows("node_value", np.dtype(np.float64))
-        return [
-            self._tree(nodes[k, :n], tests[k, :n], values[k, :n])
-            for k, n in enumerate(n_nodes.tolist())
-        ]
+    def _read_output(self) -> _Output:
+        """Wait for the device, and read the trees; large ones only as far as they have nodes."""
+        places, n_outputs = self._output_places, self.n_outputs
+        if self._output.size <= _LARGE_OUTPUT:
+            read = self._device.read(self._output)
+            parts = {name: read[place].reshape(n_outputs, -1) for name, place in places.items()}
+            return _Output(*(parts[name] for name in _OUTPUT))
+        states = self._device.read(self._arrays["trees"])
+        n_nodes = int(states.view(_STATE)["n_nodes"].max())
+        parts = {"trees": states.reshape(n_outputs, -1)}
+        for name, dtype in (("nodes", _NODE), ("tests", _TEST), ("node_value", np.dtype("f8"))):
+            of_output = self._arrays[name].reshape(n_outputs, -1)
+            parts[name] = self._device.read(of_output[:, : n_nodes * dtype.itemsize])
+        return _Output(*(parts[name] for name in _OUTPUT))
 
     def _tree(self, nodes: NDArray[Any], tests: NDArray[Any], values: Floats) -> Tree:
         is_category = tests["categorical"].astype(bool)
@@ -473,7 +454,7 @@ class CudaEngine:
         number = (np.cumsum(self._trees[output].feature < 0) - 1).astype(np.uint16)
         numbers, leaf = device.upload(number), device.empty(n_rows, np.uint16)
         device.launch(
-            "number_rows", (self._row_blocks, 1), _ROW_THREADS,
+            "number_rows", (self._row_blocks, 1), ROW_THREADS,
             self._struct(), np.int32(output), numbers, leaf,
         )  # fmt: skip
         return device.read(leaf)

@@ -38,7 +38,7 @@ POINTERS = {
     "row_ids": "uint32_t",  # (n_outputs, 2, n_rows)
     "row_words": "int32_t",
     # Growing trees.
-    "round": "const Round",
+    "round": "Round",
     "trees": "TreeState",
     "leaves": "Leaf",  # (n_outputs, leaf_capacity)
     "frontier": "int32_t",  # (n_outputs, 2, leaf_capacity)

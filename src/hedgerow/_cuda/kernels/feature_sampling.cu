@@ -49,9 +49,8 @@ extern "C" __global__ void sample_node_features(const Fit* fit, int32_t step) {
   uint32_t* of_leaf = fit->allowed + (size_t(tree.tree) * fit->leaf_capacity + id) * words;
   uint32_t* of_level = fit->level_room + size_t(blockIdx.x) * words;
   const GrowthParams& params = fit->params;
-  const uint64_t tree_id = fit->round->tree_id + tree.tree;
   sample_features(*fit, fit->tree_features + tree.tree * words, params.colsample_bylevel,
-                  level_features_key(params.seed, tree_id, leaf.depth), of_level);
+                  level_features_key(params.seed, tree.state().tree_id, leaf.depth), of_level);
   sample_features(*fit, of_level, params.colsample_bynode, node_features_key(params.seed, leaf.key),
                   of_leaf);
 }

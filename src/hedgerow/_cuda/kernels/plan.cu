@@ -414,12 +414,14 @@ extern "C" __global__ void begin_trees(const Fit* fit) {
     const GrowthParams& params = fit->params;
     root.is_searched = most_leaves(params) > 1 && params.may_split(root.count, 0);
     TreeState& state = tree.state();
-    state = {1, 1, 1, 1, 1, 0, 1, has_error, state.error, k, 1};
+    state = {round.tree_id + k, 1, 1, 1, 1, 1, 0, 1, has_error, state.error, k, 1, 0};
     tree.frontier(0)[0] = 0;
     const auto first_chunk = static_cast<uint32_t>(k * n_chunks);
     fit->divisions[k] = {k, -1, 0, -1, 0, first_chunk, of_chunk, 0, 0};
   }
+  __syncthreads();
   if (threadIdx.x == 0) {
+    fit->round->tree_id += fit->n_outputs;
     fit->work[0] = has_error ? Work{0} : Work::of(fit->n_outputs, 0, fit->n_outputs * n_chunks);
   }
 }
@@ -452,22 +454,30 @@ extern "C" __global__ void plan(const Fit* fit, int32_t step) {
   }
 }
 
-// Moves all leaves of a tree by their common step, if the loss has one. A thread a tree: sums over
-// leaves are in the order of nodes.
+// Moves all leaves of a tree by their common step, if the loss has one. Sums over leaves are in the
+// order of nodes.
+inline void apply_common_step(const TreeView& tree) {
+  const GrowthParams& params = tree.fit.params;
+  const FixedPoint& fixed = tree.fixed();
+  const int n_nodes = tree.state().n_nodes;
+  CommonStep common(params.leaf, params.learning_rate);
+  for (int node = 0; node < n_nodes; ++node) {
+    if (tree.tests()[node].feature >= 0) continue;
+    const GradientSum& sum = tree.nodes()[node].sum;
+    common.add(fixed.g(sum), fixed.h(sum), tree.values()[node]);
+  }
+  const double step = common.step();
+  for (int node = 0; node < n_nodes; ++node) tree.values()[node] += step;
+}
+
+// Finishes the trees that have been grown. A thread a tree.
 extern "C" __global__ void finish_trees(const Fit* fit) {
-  if (!fit->params.has_common_step()) return;
-  for (int k = thread_index(); k < fit->n_outputs; k += n_threads()) {
+  for (int k = static_cast<int>(thread_index()); k < fit->n_outputs; k += n_threads()) {
     const TreeView tree{*fit, k};
-    if (tree.state().error) continue;
-    const FixedPoint& fixed = tree.fixed();
-    CommonStep common(fit->params.leaf, fit->params.learning_rate);
-    for (int node = 0; node < tree.state().n_nodes; ++node) {
-      if (tree.tests()[node].feature >= 0) continue;
-      const GradientSum& sum = tree.nodes()[node].sum;
-      common.add(fixed.g(sum), fixed.h(sum), tree.values()[node]);
-    }
-    const double step = common.step();
-    for (int node = 0; node < tree.state().n_nodes; ++node) tree.values()[node] += step;
+    TreeState& state = tree.state();
+    if (!state.is_done || state.is_finished || state.error) continue;
+    state.is_finished = 1;
+    if (fit->params.has_common_step()) apply_common_step(tree);
   }
 }
 

@@ -78,6 +78,7 @@ struct Work {
 };
 
 struct TreeState {
+  uint64_t tree_id;
   int32_t n_leaf_ids;  // leaves that exist, split or not
   int32_t n_nodes;
   int32_t n_leaves;    // of the tree
@@ -88,6 +89,7 @@ struct TreeState {
   int32_t is_done;
   int32_t error;
   int32_t first_division, n_divisions;  // of the step
+  int32_t is_finished;                  // leaf values are final
 };
 
 enum Error : int32_t { kNone, kOverflow, kMiscounted };
@@ -108,7 +110,7 @@ struct NodeTest {
 
 // What changes from round to round.
 struct Round {
-  uint64_t tree_id;  // of the first tree
+  uint64_t tree_id;  // of the first tree; raised to that of the next round's
   uint32_t n_rows;   // that trees are grown on
   uint32_t has_bag;
 };

@@ -55,6 +55,9 @@ class ShimDevice:
     def pointer(self, array):
         return array.ctypes.data
 
+    def recorded(self, queue):
+        return queue
+
     def launch(self, kernel, grid, threads, *args, shared_bytes=0):
         values = [
             np.array(arg.ctypes.data, np.uint64)
@@ -71,7 +74,7 @@ class ShimDevice:
 @cache
 def library():
     """Compile the kernels, or take what an earlier run has compiled."""
-    texts = sources.headers() | {"shim.hpp": (HERE / "shim.hpp").read_text(encoding="utf-8")}
+    texts = sources.headers() | {"shim.hpp": (HERE / "cuda_shim.hpp").read_text(encoding="utf-8")}
     texts = {name: _for_cpu(text) for name, text in texts.items() if name != "std.hpp"}
     main = _main(sources.source(), texts)
     digest = hashlib.sha256(repr((texts, main, FLAGS, COMPILER)).encode()).hexdigest()[:20]
