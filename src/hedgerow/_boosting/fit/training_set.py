@@ -97,7 +97,11 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
         is_binned = settings.params.splitter == "hist"
-        binned = binner.transform(train.table, threads=n_threads) if is_binned else None
+        binned = None
+        if is_binned:
+            binned = binner.transform(
+                train.table, columns_only=settings.params.device != "cpu", threads=n_threads
+            )
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -138,4 +142,9 @@ def _fit_binner(
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
-    return binner, binner.fit_transform(train.table, train.weights, **options)
+    # A GPU makes its own layout by row.
+    columns_only = settings.params.device != "cpu"
+    binned = binner.fit_transform(
+        train.table, train.weights, columns_only=columns_only, **options
+    )
+    return binner, binned

@@ -25,7 +25,7 @@ from hedgerow._params import short_repr
 from hedgerow.exceptions import ParameterError
 
 # Parameters that do not affect what a round becomes.
-MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
+MAY_DIFFER = ("n_estimators", "device", "n_jobs", "verbose", "warm_start", "random_state")
 # The fraction of a fit's time that checkpoints may take, apart from the first and the last.
 WRITING = 0.1
 # Rows of a block that has its own digest: those of a block of gradients.
