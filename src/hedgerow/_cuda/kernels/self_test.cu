@@ -1,6 +1,6 @@
 // Whether this compilation has the arithmetic of the CPU: run once when kernels are loaded. Numbers
 // come from memory, so that nothing is computed by the compiler.
-#include "state.hpp"
+#include "gradients.hpp"
 
 namespace hedgerow::cuda {
 
@@ -15,6 +15,17 @@ extern "C" __global__ void arithmetic(const double* x, const float* f, double* d
   floats[2] = sqrtf(f[5]);
   floats[3] = f[6] * f[7];  // subnormal
   floats[4] = static_cast<float>(x[8]);
+}
+
+// The derivatives of rows as numbers, for tests of the loss formulas.
+extern "C" __global__ void derivatives(const Fit* fit, int32_t loss, double* g, double* h) {
+  for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) {
+    for (int k = 0; k < fit->n_outputs; ++k) {
+      const Derivatives of_row = differentiate(*fit, loss, row, k);
+      g[k * fit->n_rows + row] = of_row.g;
+      h[k * fit->n_rows + row] = of_row.h;
+    }
+  }
 }
 
 // The sizes of structs that the host reserves memory for.
