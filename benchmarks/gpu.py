@@ -21,7 +21,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -77,9 +77,9 @@ SHAPES = {
 }
 
 
-def seconds(work):
+def seconds(work, *args, **options):
     start = time.perf_counter()
-    work()
+    work(*args, **options)
     return time.perf_counter() - start
 
 
@@ -222,7 +222,12 @@ def random_problem(rng):
         levels = [0.0] if rng.random() < 0.6 else [-1.0, 0.5, 2.0]
         losses = ["log_loss", "exponential", "hinge", "focal"] if len(levels) == 1 else ["log_loss"]
         loss = str(rng.choice(losses))
-        return hr.GradientBoostingClassifier(loss=loss, **options), X, np.digitize(noisy, levels), weights
+        return (
+            hr.GradientBoostingClassifier(loss=loss, **options),
+            X,
+            np.digitize(noisy, levels),
+            weights,
+        )
     losses = [
         *("squared_error", "absolute_error", "quantile", "expectile", "huber", "pseudo_huber"),
         *("log_cosh", "poisson", "gamma", "tweedie"),
@@ -238,7 +243,7 @@ def check_models(arguments):
         hashes, times = [], []
         for device in ("cpu", "cuda"):
             model.set_params(device=device, n_jobs=arguments.threads)
-            times.append(seconds(lambda m=model: m.fit(X, y, sample_weight=weights)))
+            times.append(seconds(model.fit, X, y, sample_weight=weights))
             hashes.append(file_hash(model))
         shown = {k: v for k, v in model.get_params().items() if k in ("loss", "grow_policy")}
         require_equal("models", seed, *hashes, shape=X.shape, seconds=times, **shown)
@@ -253,7 +258,7 @@ def check_ahead(arguments):
     for most in (1, 8, 32, 64, 128):
         memory.MOST_AHEAD = most
         model = shape.model(device="cuda", n_jobs=arguments.threads)
-        took = seconds(lambda m=model: m.fit(X, y))
+        took = seconds(model.fit, X, y)
         require_equal("ahead", most, expected, file_hash(model), seconds=took)
     memory.MOST_AHEAD = usual
 
@@ -263,7 +268,7 @@ def check_memory(arguments):
     import cupy
 
     n = arguments.rows
-    X, y = Shape(n, 28, 0.0, 0.0).data()
+    X, _ = Shape(n, 28, 0.0, 0.0).data()
     binned, _ = bins_of(X)
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
@@ -286,7 +291,7 @@ def check_memory(arguments):
 class ProfiledDevice(CudaDevice):
     """Measures each kernel, one after another."""
 
-    totals: dict[str, list[float]] = defaultdict(list)
+    totals: ClassVar[dict[str, list[float]]] = defaultdict(list)
 
     def launch(self, kernel, grid, threads, *args, shared_bytes=0):
         cuda = self._cupy.cuda
@@ -330,7 +335,7 @@ def profile(arguments):
 def times(arguments):
     """Seconds of whole fits, from a NumPy table on the host; the first compiles kernels."""
     warm = hr.GradientBoostingClassifier(n_estimators=3, device="cuda")
-    took = seconds(lambda: warm.fit(*SHAPES["small"].data()))
+    took = seconds(warm.fit, *SHAPES["small"].data())
     report("times", shape="first fit", seconds=took)
     for name in arguments.shapes:
         shape = SHAPES[name]
@@ -338,15 +343,17 @@ def times(arguments):
         taken = []
         for _ in range(arguments.repeats):
             model = shape.model(device="cuda", n_jobs=arguments.threads)
-            taken.append(seconds(lambda m=model: m.fit(X, y)))
+            taken.append(seconds(model.fit, X, y))
         few = shape.model(n_estimators=1, device="cuda", n_jobs=arguments.threads)
-        besides = seconds(lambda m=few: m.fit(X, y))
+        besides = seconds(few.fit, X, y)
         facts = {"best": min(taken), "all": taken, "one_round": besides}
         per_tree = (min(taken) - besides) / (shape.options["n_estimators"] - 1)
-        report("times", shape=name, **facts, ms_per_tree=1e3 * per_tree, bar=shape.bar, goal=shape.goal)
+        report(
+            "times", shape=name, **facts, ms_per_tree=1e3 * per_tree, bar=shape.bar, goal=shape.goal
+        )
         if arguments.compare:
             cpu = shape.model(n_jobs=arguments.threads)
-            report("times", shape=name, cpu=seconds(lambda m=cpu: m.fit(X, y)))
+            report("times", shape=name, cpu=seconds(cpu.fit, X, y))
             require_equal("times", name, file_hash(cpu), file_hash(model))
         del X, y
 
@@ -374,7 +381,7 @@ def main():
     parser.add_argument("--compare", action="store_true", help="fit the shapes on the CPU, too")
     arguments = parser.parse_args()
     for name in arguments.checkpoints:
-        took = seconds(lambda n=name: CHECKPOINTS[n](arguments))
+        took = seconds(CHECKPOINTS[name], arguments)
         report(name, seconds=round(took, 2), done=True)
     if FAILURES:
         sys.exit("different: " + ", ".join(FAILURES))

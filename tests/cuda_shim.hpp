@@ -18,6 +18,7 @@
 #include <vector>
 
 #define __global__
+#define __launch_bounds__(...)
 #define __device__
 #define __shared__ static
 #define __noinline__ [[gnu::noinline]] inline

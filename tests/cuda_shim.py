@@ -24,7 +24,7 @@ FLAGS = [
 # A lane that reads what another has not written yet is a mistake of a kernel; so is shared memory
 # that is used before it is set, which holds garbage here.
 _LOCK = threading.Lock()  # there is one set of fibres
-_KERNEL = re.compile(r'extern "C" __global__ void (\w+)\(')
+_KERNEL = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(')
 _DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 
@@ -69,7 +69,13 @@ class ShimDevice:
         ]
         pointers = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
         run = self._library[f"run_{kernel}"]
-        run.argtypes = [ctypes.c_uint, ctypes.c_uint, ctypes.c_uint, ctypes.c_size_t, type(pointers)]
+        run.argtypes = [
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.c_uint,
+            ctypes.c_size_t,
+            type(pointers),
+        ]
         with _LOCK:
             run(*grid, threads, shared_bytes, pointers)
 

@@ -55,8 +55,7 @@ inline void bind(nb::module_& m) {
           },
           nb::arg("params"), "Takes the fields of these names from a GrowthParams of Python.")
       .def(
-          "to_bytes",
-          [](const GrowthParams& params) { return nb::bytes(&params, sizeof params); },
+          "to_bytes", [](const GrowthParams& params) { return nb::bytes(&params, sizeof params); },
           "The bytes of the struct, for kernels of another compiler.");
   m.def(
       "growth_param_names",

@@ -9,7 +9,7 @@
 
 namespace hedgerow {
 
-inline constexpr int kGroupWidth = 16;   // columns whose accumulators share the first-level cache
+inline constexpr int kGroupWidth = 16;  // columns whose accumulators share the first-level cache
 // Distance between the histograms of two columns. With a power of two, the same bin of all columns,
 // such as that of zeros in a sparse table, would map to one set of the cache, which has fewer
 // lines.

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from cuda_shim import COMPILER, ShimDevice
 
+from cuda_shim import COMPILER, ShimDevice
 from hedgerow import _native
 from hedgerow._cuda import nvrtc, sources
 from hedgerow._cuda.engine import _NODE, _ROUND, _STATE, _TEST, struct_sizes

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cuda_shim import COMPILER, ShimDevice
 
 import hedgerow as hr
+from cuda_shim import COMPILER, ShimDevice
 from hedgerow._boosting.fit import round_grower
 from hedgerow._cuda import device as cuda_device
 from hedgerow._cuda.support import REFUSALS
@@ -24,7 +24,7 @@ def shim(monkeypatch):
     """Give kernels without a GPU for device='cuda'."""
     if COMPILER is None:
         pytest.skip("there is no C++ compiler")
-    monkeypatch.setattr(round_grower, "open_device", lambda name: ShimDevice())
+    monkeypatch.setattr(round_grower, "open_device", lambda _: ShimDevice())
 
 
 def file_of(estimator, tmp_path, device, X, y, **fit_options):

@@ -1,12 +1,11 @@
-"""The engine of a GPU against the CPU's, byte for byte. Kernels run on the CPU (`tests/cuda_shim.py`)."""
+"""The engine of a GPU against the CPU's, byte for byte; kernels run in `tests/cuda_shim.py`."""
 
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from cuda_shim import COMPILER, ShimDevice
-from tree.test_grower import binned_table, in_both_layouts, random_params
 
+from cuda_shim import COMPILER, ShimDevice
 from hedgerow import _native
 from hedgerow._boosting.losses import (
     AbsoluteError,
@@ -31,6 +30,7 @@ from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import DivergenceError, RowSampler, Trainer
 from hedgerow.exceptions import MemoryLimitError
+from tree.test_grower import binned_table, in_both_layouts, random_params
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 
@@ -153,7 +153,7 @@ def test_trees_are_the_same_for_every_native_loss(loss, weighted):
 @pytest.mark.parametrize("params", [PARAMS, LEVELS], ids=["leafwise", "levelwise"])
 @pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss()], ids=["equal h", "13 bits"])
 def test_trees_of_packed_rows_are_the_same(loss, params):
-    n_rows = 32_768  # from which on rows may be packed
+    n_rows = _native.packed_from_rows
     binned, numbers = table_and_target(n_rows=n_rows, n_features=2, n_categorical=0)
     trees = boost_both(
         binned, params, rounds(2), target=target_for(loss, numbers), weights=None, loss=loss
@@ -192,9 +192,7 @@ def test_sampled_features_give_the_same_trees(policy):
 
 
 @pytest.mark.parametrize("max_leaves", [0, 3, 40, 90])
-def test_leafwise_trees_do_not_depend_on_how_many_leaves_are_divided_ahead(
-    max_leaves, monkeypatch
-):
+def test_leafwise_trees_do_not_depend_on_how_many_leaves_are_divided_ahead(max_leaves, monkeypatch):
     binned, numbers = table_and_target(n_rows=700, n_categorical=0)
     params = GrowthParams(max_leaves=max_leaves, min_samples_leaf=3)
     for most_ahead, in_vain in ((64, 256), (3, 2), (1, 0)):

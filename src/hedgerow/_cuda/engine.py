@@ -21,6 +21,7 @@ from hedgerow._cuda.layout import pack
 from hedgerow._cuda.memory import (
     BINS,
     GROUP_COLUMNS,
+    PACKED_FROM_ROWS,
     ROW_THREADS,
     Capacity,
     Shape,
@@ -100,10 +101,10 @@ class _Output:
         """Return nodes, tests and values of a tree."""
         n_nodes = int(self.states["n_nodes"][k])
         rows = (self.nodes, _NODE), (self.tests, _TEST), (self.node_value, np.dtype(np.float64))
-        nodes, tests, values = (
+        parts: list[NDArray[Any]] = [
             np.ascontiguousarray(part[k]).view(dtype)[:n_nodes] for part, dtype in rows
-        )
-        return nodes, tests, values
+        ]
+        return parts[0], parts[1], parts[2]
 
 
 def _raise_error(errors: NDArray[np.int32]) -> None:
@@ -277,6 +278,7 @@ class CudaEngine:
             if weights is not None:
                 self._set("weight", np.asarray(weights, np.float64))
         self._loss = _native.loss_names().index(loss.name)
+        return None
 
     def take(self, gradient: Floats, hessian: Floats, sampling: _native.Draw | None) -> Sample:
         """Set the gradients, (n_outputs, n_rows), weights multiplied in."""
@@ -284,6 +286,7 @@ class CudaEngine:
         self._set("given_g", np.asarray(gradient, np.float64))
         self._set("given_h", np.asarray(hessian, np.float64))
         self._loss = _GIVEN
+        return None
 
     def gradients(self, output: int) -> Gradients:
         """Refuse: linear leaves are fitted on the CPU."""
@@ -351,15 +354,8 @@ class CudaEngine:
     def _queue_step(self, step: int) -> None:
         device, shape = self._device, self._shape
         at_once = shape.n_outputs * self._capacity.at_step(step)
-        columns = device.histogram_columns
         self._launch("partition", (8 * device.n_processors, 1), 256, step)
-        self._launch(
-            "histogram",
-            (2 * device.n_processors, shape.n_groups * (GROUP_COLUMNS // columns)),
-            device.histogram_threads,
-            step,
-            shared_bytes=4 * BINS * columns * 4,
-        )
+        self._queue_histograms(step)
         if step == 0:
             self._launch("sum_root", (shape.n_outputs, 1), 32)
         if shape.samples_nodes:
@@ -367,6 +363,18 @@ class CudaEngine:
         room = self._sizes["split_shared"]
         self._launch("split", (at_once, shape.n_quads), 256, step, shared_bytes=room)
         self._launch("plan", (shape.n_outputs, 1), 256, step)
+
+    def _queue_histograms(self, step: int) -> None:
+        """Queue the kernels of both formats; one of them finds that it has nothing to do."""
+        device, shape = self._device, self._shape
+        columns, threads = device.histogram_columns, device.histogram_threads
+        n_parts = shape.n_groups * (GROUP_COLUMNS // columns)
+        word = 4 * BINS * columns
+        if shape.n_rows >= PACKED_FROM_ROWS:
+            grid = (2 * device.n_processors, n_parts)
+            self._launch("histogram", grid, threads, step, shared_bytes=3 * word)
+        grid = (device.n_processors, n_parts)
+        self._launch("histogram_wide", grid, 2 * threads, step, shared_bytes=4 * word)
 
     def _tree_features(self, tree_id: int) -> NDArray[np.uint32]:
         """Return the features that a tree may use, as bits."""
@@ -377,26 +385,6 @@ class CudaEngine:
         sampled = _native.sample_tree_features(usable, fraction, seed, tree_id)
         flags[np.asarray(sampled, np.intp)] = True
         return np.packbits(flags, bitorder="little").view(np.uint32)
-
-    def _grow_step(self, step: int) -> None:
-        device, at_once = self._device, self.n_outputs * self._capacity.at_step(step)
-        self._launch("partition", (8 * device.n_processors, 1), 256, step)
-        columns = device.histogram_columns
-        self._launch(
-            "histogram",
-            (2 * device.n_processors, self._n_groups * (GROUP_COLUMNS // columns)),
-            device.histogram_threads,
-            step,
-            shared_bytes=4 * BINS * columns * 4,
-        )
-        if step == 0:
-            self._launch("sum_root", (self.n_outputs, 1), 32)
-        if self._samples_nodes:
-            self._launch("sample_node_features", (2 * at_once, 1), 128, step)
-        self._launch(
-            "split", (at_once, self._n_quads), 256, step, shared_bytes=self._sizes["split_shared"]
-        )
-        self._launch("plan", (self.n_outputs, 1), 256, step)
 
     def _read_output(self) -> _Output:
         """Wait for the device, and read the trees; large ones only as far as they have nodes."""

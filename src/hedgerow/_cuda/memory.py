@@ -17,6 +17,7 @@ GROUP_COLUMNS = 32
 QUAD = 4
 BINS = 256
 ROW_THREADS = 256
+PACKED_FROM_ROWS: int = _native.packed_from_rows
 MOST_AHEAD = 64  # leaves whose rows are divided in a step of leaf-wise growth
 MOST_IN_VAIN = 256  # of these in a tree, if they turn out not to be split
 _FIRST_LOOK = 16  # steps of leaf-wise growth, with which trees of 255 leaves are finished

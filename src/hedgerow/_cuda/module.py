@@ -45,7 +45,7 @@ class KernelModule:
 @cache
 def load_module(architecture: int, shared_bytes: int, index: int) -> KernelModule:  # noqa: ARG001
     """Return the kernels for a device; its index distinguishes devices of the same kind."""
-    columns = 32 if 32 * _WORD_BYTES <= shared_bytes else 16
+    columns = 32 if shared_bytes >= 32 * _WORD_BYTES else 16
     module = KernelModule(cached_cubin(architecture, columns), columns)
     _test_arithmetic(module)
     return module
@@ -92,13 +92,15 @@ def _temporary_folder() -> Path:
 
 # Numbers whose product and sum are different if they are rounded once; a product that is
 # subnormal; and the rest of a division and a root.
-DOUBLES = np.array([1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0, 1.0, 3.0, 2.0, 2.0**-600, 2.0**-440, 1e-40])
+DOUBLES = np.array(
+    [1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0, 1.0, 3.0, 2.0, 2.0**-600, 2.0**-440, 1e-40]
+)
 FLOATS = np.array(
     [1.0 + 2.0**-13, 1.0 - 2.0**-13, -1.0, 1.0, 3.0, 2.0, 2.0**-80, 2.0**-60], np.float32
 )
 
 
-def expected_arithmetic() -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+def expected_arithmetic() -> tuple[NDArray[Any], NDArray[Any]]:
     """Return what the test kernel must compute, with the CPU's arithmetic."""
     x, f = DOUBLES, FLOATS
     doubles = np.array([x[0] * x[1] + x[2], x[3] / x[4], np.sqrt(x[5]), x[6] * x[7]])

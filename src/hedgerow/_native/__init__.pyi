@@ -135,6 +135,8 @@ class GradientStore:
 
 most_leaves: int = 65535
 
+packed_from_rows: int = 32768
+
 class ScalarGrower:
     def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int = 1, communicator: object | None = None) -> None: ...
 

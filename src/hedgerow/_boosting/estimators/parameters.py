@@ -66,7 +66,9 @@ LEVELS = ParameterKind(
 
 DEVICE_NAME = ParameterKind(
     "'cpu', 'cuda' or 'cuda:N'",
-    lambda value: isinstance(value, str) and re.fullmatch(r"cpu|cuda(:[0-9]{1,3})?", value) is not None,
+    lambda value: (
+        isinstance(value, str) and re.fullmatch(r"cpu|cuda(:[0-9]{1,3})?", value) is not None
+    ),
     "str",
 )
 

@@ -144,7 +144,5 @@ def _fit_binner(
         return binner.fit(train.table, train.weights, **options), None
     # A GPU makes its own layout by row.
     columns_only = settings.params.device != "cpu"
-    binned = binner.fit_transform(
-        train.table, train.weights, columns_only=columns_only, **options
-    )
+    binned = binner.fit_transform(train.table, train.weights, columns_only=columns_only, **options)
     return binner, binned

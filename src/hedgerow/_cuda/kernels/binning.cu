@@ -35,8 +35,8 @@ extern "C" __global__ void bin_float(const float* column, uint64_t stride, uint6
 }
 
 extern "C" __global__ void bin_double(const double* column, uint64_t stride, uint64_t n,
-                                      const double* thresholds, int32_t n_thresholds,
-                                      uint8_t* bins, uint32_t* n_infinite) {
+                                      const double* thresholds, int32_t n_thresholds, uint8_t* bins,
+                                      uint32_t* n_infinite) {
   bin_column(column, stride, n, thresholds, n_thresholds, bins, n_infinite);
 }
 
@@ -52,8 +52,7 @@ extern "C" __global__ void interleave(const uint8_t* by_column, uint64_t n_rows,
       const uint32_t bin = by_column[size_t(first + column) * n_rows + row];
       words[column / 4] |= bin << (8 * (column % 4));
     }
-    auto* to =
-        reinterpret_cast<uint32_t*>(by_row + (size_t(group) * n_rows + row) * kGroupColumns);
+    auto* to = reinterpret_cast<uint32_t*>(by_row + (size_t(group) * n_rows + row) * kGroupColumns);
     for (int i = 0; i < kGroupColumns / 4; ++i) to[i] = words[i];
   }
 }

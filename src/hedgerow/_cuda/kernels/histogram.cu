@@ -89,8 +89,8 @@ struct WideWords {
   }
   static GradientSum sum(const FixedPoint&, const uint32_t* words, int at) {
     const uint64_t g = words[at] | static_cast<uint64_t>(words[kWords + at]) << 32;
-    const uint64_t hc =
-        words[2 * kWords + at] | static_cast<uint64_t>(words[3 * kWords + at]) << 32;
+    const uint64_t hc = words[2 * kWords + at] | static_cast<uint64_t>(words[3 * kWords + at])
+                                                     << 32;
     return {static_cast<int64_t>(g), hc};
   }
   static GradientSum widen(const FixedPoint&, const Row& row) { return row; }
@@ -192,25 +192,40 @@ inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& ro
 }
 
 // Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first.
-extern "C" __global__ void histogram(const Fit* fit, int32_t step) {
-  extern __shared__ uint32_t words[];
-  const BlockColumns columns(*fit);
-  const StepView view(*fit, step);
-  if (columns.count <= 0) return;
+template <class Add>
+inline void add_chunks(const Fit& fit, int step, bool packed, Add add) {
+  const BlockColumns columns(fit);
+  const StepView view(fit, step);
+  if (columns.count <= 0 || fit.fixed[0].packed != packed) return;  // all outputs have one format
   for (uint32_t i = blockIdx.x; i < view.work.n_chunks(); i += gridDim.x) {
     const Division& division = view.at(i, &Division::first_chunk);
-    const TreeView tree{*fit, division.tree};
+    const TreeView tree{fit, division.tree};
     const Leaf& leaf = tree.leaf(division.small);
-    const RowRange rows = part_of(leaf, i - division.first_chunk, division.chunk_rows);
-    const FixedPoint& fixed = tree.fixed();
-    if (!fixed.packed) {
-      add_range<WideWords>(tree, leaf, rows, columns, words);
-    } else if (fixed.has_equal_h()) {
-      add_range<EqualWords>(tree, leaf, rows, columns, words);
-    } else {
-      add_range<PackedWords>(tree, leaf, rows, columns, words);
-    }
+    add(tree, leaf, part_of(leaf, i - division.first_chunk, division.chunk_rows), columns);
   }
+}
+
+// Packed rows take three words of shared memory for each bin, wide rows four: they have a kernel
+// each, so that more blocks of the first fit into a multiprocessor.
+extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, int32_t step) {
+  extern __shared__ uint32_t words[];
+  add_chunks(*fit, step, true,
+             [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                 const BlockColumns& columns) {
+               if (tree.fixed().has_equal_h()) {
+                 add_range<EqualWords>(tree, leaf, rows, columns, words);
+               } else {
+                 add_range<PackedWords>(tree, leaf, rows, columns, words);
+               }
+             });
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1) histogram_wide(const Fit* fit, int32_t step) {
+  extern __shared__ uint32_t words[];
+  add_chunks(
+      *fit, step, false,
+      [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+          const BlockColumns& columns) { add_range<WideWords>(tree, leaf, rows, columns, words); });
 }
 
 }  // namespace hedgerow::cuda

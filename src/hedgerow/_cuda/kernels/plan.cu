@@ -168,7 +168,7 @@ inline void schedule(const TreeView& tree, int n_leaves, int step, uint64_t* roo
     const Pair pair = by_size(tree, leaf);
     tree.leaf(pair.small).slot = state.n_slots + static_cast<int>(before.n_divisions());
     tree.leaf(pair.large).slot = leaf.slot;
-    divisions[at.n_divisions()] = {tree.tree,    id,        pair.small, pair.large, at.n_tiles(),
+    divisions[at.n_divisions()] = {tree.tree,     id,       pair.small, pair.large, at.n_tiles(),
                                    at.n_chunks(), of_chunk, 0,          0};
   }
   __syncthreads();

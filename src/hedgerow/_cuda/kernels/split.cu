@@ -99,10 +99,9 @@ inline void scan_class(const SplitNode& node, const GradientSum* running, int co
     const GradientSum left = plus(start, running[p]);
     const uint64_t left_h = fixed.h_steps(left);
     const auto left_g = static_cast<double>(left.g);
-    const auto right_g = static_cast<double>(static_cast<int64_t>(
-        static_cast<uint64_t>(node.total.g) - static_cast<uint64_t>(left.g)));
-    const auto of_p =
-        fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
+    const auto right_g = static_cast<double>(
+        static_cast<int64_t>(static_cast<uint64_t>(node.total.g) - static_cast<uint64_t>(left.g)));
+    const auto of_p = fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
     const bool is_allowed = fixed.most_steps(left) - minimum.steps <= range_steps &&
                             left.hc - minimum.hc <= range_hc &&
                             (!fixed.has_zero_h || left_h - minimum.h <= range_h);
@@ -290,11 +289,13 @@ inline Split search(const Fit& fit, int tree, int leaf_id, int feature, Column& 
   const ChildMinimum minimum(fit.params, view.fixed());
   const NodeScore score(fit.params, view.fixed(), total);
   const double weight = fit.feature_weight[feature];
-  const SplitNode node{
-      fit.params,       view.fixed(),
-      total,            minimum,
-      score.parent,     score.least_gain,
-      score.gain_to_beat(Split{}, weight, fit.params.min_split_gain)};
+  const SplitNode node{fit.params,
+                       view.fixed(),
+                       total,
+                       minimum,
+                       score.parent,
+                       score.least_gain,
+                       score.gain_to_beat(Split{}, weight, fit.params.min_split_gain)};
   if (!node.has_room()) return {};
   Split best = fit.is_categorical[feature] ? best_categorical(node, column, fit.n_bins[feature])
                                            : best_numeric(node, column, fit.n_bins[feature]);

@@ -32,7 +32,8 @@ constexpr int kQuad = 4;                            // columns that a block of s
 constexpr int kTileRows = 1024;                     // rows that a block divides at a time
 constexpr int kTileThreads = 256;
 
-// A leaf of a growing tree, or one that may become a leaf: its parent is divided, but not yet split.
+// A leaf of a growing tree, or one that may become a leaf: its parent is divided, but not yet
+// split.
 struct Leaf {
   GradientSum sum;
   Split best;

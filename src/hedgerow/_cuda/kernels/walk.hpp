@@ -14,8 +14,8 @@ inline int leaf_of(const TreeView& view, size_t row) {
   const NodeTest* tests = view.tests();
   int node = 0;
   for (NodeTest test = tests[0]; test.feature >= 0; test = tests[node]) {
-    const int bin = row_of(view.fit, test.feature / kGroupColumns,
-                           row)[test.feature % kGroupColumns];
+    const int bin =
+        row_of(view.fit, test.feature / kGroupColumns, row)[test.feature % kGroupColumns];
     node = goes_left(test, view.nodes()[node].categories, bin) ? test.left : test.right;
   }
   return node;
