@@ -12,8 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from hedgerow._cuda import sources
+from hedgerow._cuda.device import open_device
+from hedgerow.exceptions import DeviceError
 
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
@@ -78,6 +81,29 @@ class ShimDevice:
         ]
         with _LOCK:
             run(*grid, threads, shared_bytes, pointers)
+
+
+def cuda_device():
+    """Give the first GPU, or skip the test with a reason."""
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    try:
+        return open_device("cuda")
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+# Where a test runs: on the CPU, and on a GPU if there is one.
+ON_BOTH = pytest.mark.parametrize(
+    "device",
+    [
+        pytest.param(
+            ShimDevice,
+            marks=pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler"),
+            id="shim",
+        ),
+        pytest.param(cuda_device, marks=pytest.mark.gpu, id="gpu"),
+    ],
+)
 
 
 @cache

@@ -37,7 +37,14 @@ _NAMES = {
     "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
     "_validation": ("cross_validate",),
     "exceptions": (
-        *("ClusterError", "DataError", "DataWarning", "HedgerowError", "MemoryLimitError"),
+        *(
+            "ClusterError",
+            "DataError",
+            "DataWarning",
+            "DeviceError",
+            "HedgerowError",
+            "MemoryLimitError",
+        ),
         *("ModelFileError", "NoSplitWarning", "ParameterError"),
     ),
 }

@@ -1,10 +1,12 @@
-"""`device=`: the same model files as on the CPU. Kernels run on the CPU (`tests/cuda_shim.py`)."""
+"""`device=`: the same model files as on the CPU."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from cuda_shim import COMPILER, ShimDevice
+from cuda_shim import ON_BOTH
 from hedgerow._boosting.fit import round_grower
 from hedgerow._cuda import device as cuda_device
 from hedgerow._cuda.support import REFUSALS
@@ -20,11 +22,10 @@ SMALL = {"n_estimators": 4, "max_leaves": 6, "learning_rate": 0.3}
 
 
 @pytest.fixture
-def shim(monkeypatch):
-    """Give kernels without a GPU for device='cuda'."""
-    if COMPILER is None:
-        pytest.skip("there is no C++ compiler")
-    monkeypatch.setattr(round_grower, "open_device", lambda _: ShimDevice())
+def opened(monkeypatch, device):
+    """Have device='cuda' mean this device."""
+    made = device()
+    monkeypatch.setattr(round_grower, "open_device", lambda _: made)
 
 
 def file_of(estimator, tmp_path, device, X, y, **fit_options):
@@ -55,7 +56,8 @@ ESTIMATORS = {
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_regressors_have_the_same_file(name, shim, tmp_path):
+@ON_BOTH
+def test_regressors_have_the_same_file(name, opened, tmp_path):
     make = ESTIMATORS[name]
     weights = RNG.uniform(0.5, 2.0, N)
     files = [
@@ -66,7 +68,8 @@ def test_regressors_have_the_same_file(name, shim, tmp_path):
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "balanced"])
-def test_classifiers_of_three_classes_have_the_same_file(sampling, shim, tmp_path):
+@ON_BOTH
+def test_classifiers_of_three_classes_have_the_same_file(sampling, opened, tmp_path):
     def make():
         return hr.GradientBoostingClassifier(**SMALL, sampling=sampling, subsample=0.8)
 
@@ -74,7 +77,8 @@ def test_classifiers_of_three_classes_have_the_same_file(sampling, shim, tmp_pat
     assert files[0] == files[1]
 
 
-def test_rankers_have_the_same_file(shim, tmp_path):
+@ON_BOTH
+def test_rankers_have_the_same_file(opened, tmp_path):
     files = [
         file_of(
             hr.GradientBoostingRanker(**SMALL), tmp_path, device, X, LABELS,
@@ -85,7 +89,8 @@ def test_rankers_have_the_same_file(shim, tmp_path):
     assert files[0] == files[1]
 
 
-def test_automatic_fits_have_the_same_file(shim, tmp_path):
+@ON_BOTH
+def test_automatic_fits_have_the_same_file(opened, tmp_path):
     def make():
         return hr.GradientBoostingRegressor(max_leaves=3, budget=0.005)
 
@@ -94,7 +99,8 @@ def test_automatic_fits_have_the_same_file(shim, tmp_path):
     assert files[0] == files[1]
 
 
-def test_a_fit_continues_on_another_device(shim, tmp_path):
+@ON_BOTH
+def test_a_fit_continues_on_another_device(opened, tmp_path):
     def model(devices):
         estimator = hr.GradientBoostingRegressor(**SMALL, warm_start=True)
         for n_estimators, device in zip((3, 6), devices, strict=True):
@@ -142,7 +148,18 @@ def test_a_machine_without_cupy_says_what_to_install(monkeypatch):
         hr.GradientBoostingRegressor(**SMALL, device="cuda").fit(X, NUMBERS)
 
 
-def test_files_do_not_say_which_device_was_used(shim, tmp_path):
+@ON_BOTH
+def test_files_do_not_say_which_device_was_used(opened, tmp_path):
     path = tmp_path / "model.hedgerow"
     hr.GradientBoostingRegressor(**SMALL, device="cuda").fit(X, NUMBERS).save(path)
     assert hr.load(path).device == "cpu"
+
+
+def test_the_documentation_lists_what_is_refused():
+    page = Path(__file__).parents[2] / "docs" / "gpu.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
+    for refusal in REFUSALS:
+        values = refusal.values
+        if values != "any":
+            values = ", ".join(f"`{value}`" for value in values.split(", "))
+        assert f"| `{refusal.parameter}` | {values} |" in lines

@@ -1,11 +1,12 @@
 """The engine of a GPU against the CPU's, byte for byte; kernels run in `tests/cuda_shim.py`."""
 
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
-from cuda_shim import COMPILER, ShimDevice
+from cuda_shim import ON_BOTH, ShimDevice
 from hedgerow import _native
 from hedgerow._boosting.losses import (
     AbsoluteError,
@@ -32,8 +33,6 @@ from hedgerow._tree.trainer import DivergenceError, RowSampler, Trainer
 from hedgerow.exceptions import MemoryLimitError
 from tree.test_grower import binned_table, in_both_layouts, random_params
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
-
 PARAMS = GrowthParams(max_leaves=12, min_samples_leaf=5)
 LEVELS = GrowthParams(max_leaves=0, max_depth=4, min_samples_leaf=5, grow_policy="levelwise")
 
@@ -50,10 +49,10 @@ def assert_same_trees(trees, expected):
             assert own.tobytes() == its.tobytes(), field.name
 
 
-def boost_both(binned, params, grow, *, n_outputs=1, device=None, **options):
+def boost_both(device, binned, params, grow, *, n_outputs=1, **options):
     """Grow on both engines; assert that trees and scores are the same, and return the trees."""
     base_score = np.linspace(-0.2, 0.3, n_outputs)
-    device = device or ShimDevice()
+    device = device()
     results = []
     for engine in (
         HistogramEngine(binned, params, base_score),
@@ -81,7 +80,8 @@ def table_and_target(seed=0, n_rows=400, n_features=5, n_categorical=1, **option
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_trees_are_the_same_whatever_the_parameters(seed):
+@ON_BOTH
+def test_trees_are_the_same_whatever_the_parameters(device, seed):
     rng = np.random.default_rng(seed)
     n_rows, n_features = int(rng.choice([3, 30, 200, 1500])), int(rng.integers(1, 9))
     binned = binned_table(
@@ -91,7 +91,7 @@ def test_trees_are_the_same_whatever_the_parameters(seed):
     )  # fmt: skip
     g, h = rng.standard_normal(n_rows) + (binned.by_column[0] > 5), rng.uniform(0.01, 0.25, n_rows)
     boost_both(
-        binned, random_params(rng), lambda trainer: trainer.boost_with(0, g[None], h[None]),
+        device, binned, random_params(rng), lambda trainer: trainer.boost_with(0, g[None], h[None]),
         target=np.zeros(n_rows), weights=None, loss=SquaredError(),
     )  # fmt: skip
 
@@ -140,11 +140,12 @@ def test_all_native_losses_are_here():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-def test_trees_are_the_same_for_every_native_loss(loss, weighted):
+@ON_BOTH
+def test_trees_are_the_same_for_every_native_loss(device, loss, weighted):
     binned, numbers = table_and_target(n_rows=300, n_features=3)
     weights = np.random.default_rng(1).integers(0, 3, 300) * 1.5 if weighted else None
     boost_both(
-        binned, params_for(loss, GrowthParams(max_leaves=6, min_samples_leaf=5)), rounds(2),
+        device, binned, params_for(loss, GrowthParams(max_leaves=6, min_samples_leaf=5)), rounds(2),
         n_outputs=3 if loss.name in ("multinomial", "cross_entropy") else 1,
         target=target_for(loss, numbers), weights=weights, loss=loss,
     )  # fmt: skip
@@ -152,62 +153,74 @@ def test_trees_are_the_same_for_every_native_loss(loss, weighted):
 
 @pytest.mark.parametrize("params", [PARAMS, LEVELS], ids=["leafwise", "levelwise"])
 @pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss()], ids=["equal h", "13 bits"])
-def test_trees_of_packed_rows_are_the_same(loss, params):
+@ON_BOTH
+def test_trees_of_packed_rows_are_the_same(device, loss, params):
     n_rows = _native.packed_from_rows
     binned, numbers = table_and_target(n_rows=n_rows, n_features=2, n_categorical=0)
     trees = boost_both(
-        binned, params, rounds(2), target=target_for(loss, numbers), weights=None, loss=loss
+        device, binned, params, rounds(2), target=target_for(loss, numbers), weights=None, loss=loss
     )
     assert trees[0].n_leaves > 4
 
 
-def test_several_targets_are_grown_side_by_side():
+@ON_BOTH
+def test_several_targets_are_grown_side_by_side(device):
     binned, numbers = table_and_target()
     target = np.stack([numbers, -(numbers**2)])
     loss = MultiOutputLoss(SquaredError(), 2)
-    boost_both(binned, PARAMS, rounds(2), n_outputs=2, target=target, weights=None, loss=loss)
+    boost_both(
+        device, binned, PARAMS, rounds(2), n_outputs=2, target=target, weights=None, loss=loss
+    )
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "balanced", "group"])
-def test_sampled_rows_give_the_same_trees(sampling):
+@ON_BOTH
+def test_sampled_rows_give_the_same_trees(device, sampling):
     binned, numbers = table_and_target()
     sampler = RowSampler(
         400, fraction=0.5, seed=3, sampling=sampling,
         row_class=(numbers > 2).astype(np.int32), row_group=(np.arange(400) // 7).astype(np.int32),
     )  # fmt: skip
     boost_both(
-        binned, PARAMS, rounds(3), target=numbers, weights=None, loss=SquaredError(),
+        device, binned, PARAMS, rounds(3), target=numbers, weights=None, loss=SquaredError(),
         row_sampler=sampler,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("policy", ["leafwise", "levelwise"])
-def test_sampled_features_give_the_same_trees(policy):
+@ON_BOTH
+def test_sampled_features_give_the_same_trees(device, policy):
     binned, numbers = table_and_target(n_features=37)
     params = replace(
         PARAMS, grow_policy=policy, colsample_bytree=0.7, colsample_bylevel=0.7,
         colsample_bynode=0.6, seed=5, feature_weights=(0.0, 2.0, *(1.0,) * 35),
     )  # fmt: skip
-    boost_both(binned, params, rounds(3), target=numbers, weights=None, loss=SquaredError())
+    boost_both(device, binned, params, rounds(3), target=numbers, weights=None, loss=SquaredError())
 
 
 @pytest.mark.parametrize("max_leaves", [0, 3, 40, 90])
-def test_leafwise_trees_do_not_depend_on_how_many_leaves_are_divided_ahead(max_leaves, monkeypatch):
+@ON_BOTH
+def test_leafwise_trees_do_not_depend_on_how_many_leaves_are_divided_ahead(
+    device, max_leaves, monkeypatch
+):
     binned, numbers = table_and_target(n_rows=700, n_categorical=0)
     params = GrowthParams(max_leaves=max_leaves, min_samples_leaf=3)
     for most_ahead, in_vain in ((64, 256), (3, 2), (1, 0)):
         monkeypatch.setattr(memory, "MOST_AHEAD", most_ahead)
         monkeypatch.setattr(memory, "MOST_IN_VAIN", in_vain)
-        boost_both(binned, params, rounds(1), target=numbers, weights=None, loss=SquaredError())
+        boost_both(
+            device, binned, params, rounds(1), target=numbers, weights=None, loss=SquaredError()
+        )
 
 
-def test_more_leaves_than_threads_of_a_plan():
+@ON_BOTH
+def test_more_leaves_than_threads_of_a_plan(device):
     rng = np.random.default_rng(0)
     binned = binned_table(rng, 3_000, 2, most_bins=255, missing=0.0)
     params = GrowthParams(max_leaves=0, max_depth=12, grow_policy="levelwise", min_samples_leaf=1)
     target = rng.standard_normal(3_000)
     (tree,) = boost_both(
-        binned, params, rounds(1), target=target, weights=None, loss=SquaredError()
+        device, binned, params, rounds(1), target=target, weights=None, loss=SquaredError()
     )
     assert tree.n_leaves > 300
 
@@ -215,8 +228,8 @@ def test_more_leaves_than_threads_of_a_plan():
 def test_several_blocks_give_the_same_trees():
     binned, numbers = table_and_target(n_rows=5_000, n_features=34)
     boost_both(
-        binned, PARAMS, rounds(1), target=numbers, weights=None, loss=SquaredError(),
-        device=ShimDevice(n_processors=3),
+        partial(ShimDevice, n_processors=3), binned, PARAMS, rounds(1), target=numbers,
+        weights=None, loss=SquaredError(),
     )  # fmt: skip
 
 
@@ -228,7 +241,8 @@ def test_gradients_that_overflow_are_reported():
         trainer.boost_with(0, np.full((1, 400), 1e308), np.ones((1, 400)))
 
 
-def test_scores_that_are_written_are_used():
+@ON_BOTH
+def test_scores_that_are_written_are_used(device):
     binned, numbers = table_and_target()
 
     def grow(trainer):
@@ -236,15 +250,22 @@ def test_scores_that_are_written_are_used():
         trainer.scores[...] = numbers / 2
         return [*first, *trainer.boost(1), *trainer.boost(2)]
 
-    boost_both(binned, PARAMS, grow, target=numbers, weights=None, loss=SquaredError())
+    boost_both(device, binned, PARAMS, grow, target=numbers, weights=None, loss=SquaredError())
 
 
-def test_a_tree_of_constant_columns_is_a_leaf():
+@ON_BOTH
+def test_a_tree_of_constant_columns_is_a_leaf(device):
     binned = in_both_layouts(
         np.zeros((3, 100), np.uint8), np.full(3, 2, np.int32), np.zeros(3, bool)
     )
     (tree,) = boost_both(
-        binned, PARAMS, rounds(1), target=np.arange(100.0), weights=None, loss=SquaredError()
+        device,
+        binned,
+        PARAMS,
+        rounds(1),
+        target=np.arange(100.0),
+        weights=None,
+        loss=SquaredError(),
     )
     assert tree.n_nodes == 1
 

@@ -36,7 +36,7 @@ from hedgerow._tree.structure import Tree
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
 
-_GIVEN = -1  # the loss of gradients that come from the host
+_FROM_HOST = -1  # the loss of gradients that come from the host
 _OVERFLOW, _MISCOUNTED = 1, 2
 # Arrays that the host reads after a round lie side by side, so that one copy is enough, unless they
 # are as large as this.
@@ -149,7 +149,7 @@ class CudaEngine:
         self._scores[...] = base_score[:, None]
         # Which copy of the scores is out of date. Trees are added with the next gradients.
         self._device_is_old, self._host_is_old, self._pending = True, False, False
-        self._loss = _GIVEN
+        self._loss = _FROM_HOST
         self._target_stride = 0
         self._round: tuple[int, int, bool] | None = None  # what the device expects to be next
         self._trees: list[Tree] = []
@@ -285,7 +285,7 @@ class CudaEngine:
         assert sampling is None
         self._set("given_g", np.asarray(gradient, np.float64))
         self._set("given_h", np.asarray(hessian, np.float64))
-        self._loss = _GIVEN
+        self._loss = _FROM_HOST
         return None
 
     def gradients(self, output: int) -> Gradients:
