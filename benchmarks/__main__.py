@@ -5,6 +5,8 @@ Examples::
     python -m benchmarks                                  # every generated case, some minutes
     python -m benchmarks --quick                          # seconds, to see that it works
     python -m benchmarks --cases big small --repeats 5
+    python -m benchmarks --cases shapes --threads 2 16    # boosters on tables of every shape
+    python -m benchmarks --summary FILE                   # a table of them, from the JSON of a run
     python -m benchmarks --cases categories               # a column of 100,000 strings
     python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases linear                   # linear SVMs beside scikit-learn's
@@ -24,7 +26,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.breiman import PROBLEMS, Problem, run_problem
-from benchmarks.cases import CASES, Case
+from benchmarks.cases import CASES, BoostingSettings, Case
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.explanations import EXPLANATION_CASES, ExplanationCase, run_explanations
 from benchmarks.kernel_svms import KERNEL_CASES, KernelCase, run_kernel
@@ -32,7 +34,7 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.linear_svms import LINEAR_CASES, LinearCase, run_linear
 from benchmarks.machine import machine_facts, versions
 from benchmarks.many_categories import CATEGORY_CASES, CategoryCase, run_categories
-from benchmarks.measure import run_case
+from benchmarks.measure import available_cores, run_case
 from benchmarks.mixed_row import MIXED_ROW_CASES, MixedRowCase, run_mixed_row
 from benchmarks.ranking import (
     RANKING_CASES,
@@ -43,11 +45,14 @@ from benchmarks.ranking import (
 )
 from benchmarks.real_data import REAL_SETS, RealSet, available_sets, run_real
 from benchmarks.results import GREATER_IS_BETTER, Result, check_bar
+from benchmarks.shapes import SHAPES
+from benchmarks.summary import summary
 
 RESULTS = Path(__file__).parent / "results"
 BUSY_LOAD = 0.5
 
 GROUPS = {
+    "shapes": ["big", "medium", "wide", "classes", *(case.name for case in SHAPES)],
     "breiman": [problem.name for problem in PROBLEMS],
     "linear": [case.name for case in LINEAR_CASES],
     "svc": [case.name for case in KERNEL_CASES],
@@ -69,6 +74,7 @@ AnyCase = (
 )
 GENERATED: list[AnyCase] = [
     *CASES,
+    *SHAPES,
     *CATEGORY_CASES,
     *PROBLEMS,
     *LINEAR_CASES,
@@ -96,9 +102,24 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"any of: {', '.join(LIBRARIES)} (default: those installed)",
     )
     parser.add_argument("--repeats", type=_positive, help="turns of each library in a timed case")
+    parser.add_argument(
+        "--threads",
+        nargs="+",
+        type=_positive,
+        metavar="THREADS",
+        help="run the cases of boosters, trees and neighbours with each of these (default: cores)",
+    )
+    parser.add_argument("--rounds", type=_positive, help="boosting rounds at most")
     parser.add_argument("--quick", action="store_true", help="small tables, one turn")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder with real tables")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the JSON here as well")
+    parser.add_argument(
+        "--summary",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="run nothing: print the summary of JSON files, later ones replacing earlier ones",
+    )
     parser.add_argument(
         "--results", type=Path, default=RESULTS, metavar="FOLDER", help="default: %(default)s"
     )
@@ -125,14 +146,31 @@ def select_cases(options: argparse.Namespace) -> list[AnyCase]:
     missing = selected - set(names)
     if missing:
         raise SystemExit(f"no data for {', '.join(sorted(missing))}: pass their folder with --data")
-    return [_adjusted(case, options) for case in every if case.name in selected]
+    adjusted = [_adjusted(case, options) for case in every if case.name in selected]
+    return [each for case in adjusted for each in _with_threads(case, options.threads or [])]
 
 
 def _adjusted(case: AnyCase, options: argparse.Namespace) -> AnyCase:
     if options.quick and not isinstance(case, RealSet):
         case = case.quick_version()
+    if options.rounds and isinstance(case, Case) and isinstance(case.settings, BoostingSettings):
+        case = _with_fewer_rounds(case, options.rounds)
     takes_repeats = options.repeats and not isinstance(case, Problem | RealSet)
     return replace(case, turns=options.repeats) if takes_repeats else case
+
+
+def _with_fewer_rounds(case: Case, most: int) -> Case:
+    if case.settings.n_trees <= most:
+        return case
+    settings = replace(case.settings, n_trees=most)
+    return replace(case, about=f"{case.about}, here {most} rounds", settings=settings)
+
+
+def _with_threads(case: AnyCase, counts: Sequence[int]) -> list[AnyCase]:
+    """The case with each number of threads that this machine has cores for."""
+    if not isinstance(case, Case) or not counts:
+        return [case]
+    return [replace(case, threads=count) for count in counts if count <= available_cores()]
 
 
 def select_libraries(options: argparse.Namespace) -> list[str]:
@@ -142,6 +180,14 @@ def select_libraries(options: argparse.Namespace) -> list[str]:
     for name in sorted(set(selected) - set(installed)):
         say(f"{name} is not installed and is skipped")
     return installed
+
+
+def warn_of_few_cores(counts: Sequence[int]) -> None:
+    """Say which thread counts are left out: threads that share a core say nothing of a library."""
+    cores = available_cores()
+    for count in counts:
+        if count > cores:
+            say(f"{count} threads are skipped: there are {cores} cores")
 
 
 def warn_if_busy(machine: dict[str, str | float]) -> None:
@@ -181,25 +227,40 @@ def run(case: AnyCase, libraries: Sequence[str], data: Path | None) -> report.Ca
     else:
         results = run_case(case, selected, say)
     greater = GREATER_IS_BETTER[case.metric]
-    verdicts = [
-        check_bar(bar, results, greater_is_better=greater and bar.measure == "score")
-        for bar in case.bars
-    ]
-    return report.CaseReport(case.name, case.about, case.metric, case.quick, results, verdicts)
+    verdicts = [check_bar(bar, results, greater_is_better=greater) for bar in case.bars]
+    threads = case.threads if isinstance(case, Case) else None
+    return report.CaseReport(
+        case.name, case.about, case.metric, case.quick, results, verdicts, threads
+    )
+
+
+def print_summary(paths: Sequence[Path]) -> None:
+    """Print the summary of JSON files."""
+    cases = {
+        (case.name, case.threads): case
+        for path in paths
+        for case in report.from_json(path.read_text(encoding="utf-8")).cases
+    }
+    print(summary(list(cases.values())))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
+    if options.summary:
+        print_summary(options.summary)
+        return 0
     machine = machine_facts()
     warn_if_busy(machine)
+    warn_of_few_cores(options.threads or [])
     libraries = select_libraries(options)
-    cases = []
+    cases: list[report.CaseReport] = []
+    full = report.Report(machine, versions(libraries), cases)
     for case in select_cases(options):
         cases.append(run(case, libraries, options.data))
         report.print_case(cases[-1])
-    full = report.Report(machine, versions(libraries), cases)
-    if options.json:
-        options.json.write_text(report.as_json(full), encoding="utf-8")
+        if options.json:  # after every case, so that a run that is ended leaves what it found
+            options.json.write_text(report.as_json(full), encoding="utf-8")
+    print(summary(cases))
     for path in report.write(full, options.results):
         print(f"written: {path}")
     return int(any(result.error for case in cases for result in case.results))

@@ -7,6 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from benchmarks.generated import (
+    MakeTable,
+    Split,
+    binary_table,
+    count_table,
+    forest_table,
+    skewed_number_table,
+)
 from benchmarks.results import HEDGEROW, Bar
 
 UNQUANTISED_PEERS = ("lightgbm", "xgboost-leaf", "xgboost-level", "catboost", "scikit-learn")
@@ -30,7 +38,7 @@ class Settings:
     n_trees: int
     n_classes: int = 2
     # What numbers are learned by; None where classes are learned.
-    number_loss: Literal["poisson", "quantile"] | None = None
+    number_loss: Literal["squared_error", "poisson", "quantile"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +97,7 @@ class Case:
     columns: int
     settings: Settings
     test_rows: int
+    table: MakeTable = binary_table
     metric: str = "AUC"
     libraries: tuple[str, ...] = EVERY_LIBRARY
     bars: tuple[Bar, ...] = ()
@@ -103,7 +112,13 @@ class Case:
     # Starting threads costs a small fit more than they save in some libraries. Every library is
     # then timed with all cores and with one, and its better time counts.
     also_one_thread: bool = False
+    threads: int | None = None  # all cores
     quick: bool = False
+
+    def split(self, seed: int = 0) -> Split:
+        """The tables to train on and to test with."""
+        X, y = self.table(self.rows + self.test_rows, self.columns, seed)
+        return Split(X[: self.rows], y[: self.rows], X[self.rows :], y[self.rows :])
 
     def turns_of(self, library: str) -> int:
         """How many turns a library takes."""
@@ -178,6 +193,7 @@ BOOSTING_CASES = (
         rows=100_000,
         columns=54,
         test_rows=50_000,
+        table=forest_table,
         metric="log loss",
         settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7),
         bars=(Bar("fit", "times", 0.5, PEERS),),
@@ -188,6 +204,7 @@ BOOSTING_CASES = (
         rows=100_000,
         columns=54,
         test_rows=50_000,
+        table=forest_table,
         metric="log loss",
         settings=BoostingSettings(n_trees=50, max_leaves=31, n_classes=7, multi_strategy="vector"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST, "xgboost-vector"),
@@ -203,6 +220,7 @@ BOOSTING_CASES = (
         rows=500_000,
         columns=28,
         test_rows=100_000,
+        table=count_table,
         metric="Poisson deviance",
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="poisson"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),
@@ -217,6 +235,7 @@ BOOSTING_CASES = (
         rows=500_000,
         columns=28,
         test_rows=100_000,
+        table=skewed_number_table,
         metric="pinball loss",
         settings=BoostingSettings(n_trees=100, max_leaves=31, number_loss="quantile"),
         libraries=(HEDGEROW, "lightgbm", "lightgbm-quantised", *XGBOOST),

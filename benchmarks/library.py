@@ -45,7 +45,7 @@ class Library(ABC):
 
     @property
     def binary(self) -> bool:
-        return self.settings.n_classes == 2
+        return self.settings.n_classes == 2 and not self.numeric
 
     @property
     def numeric(self) -> bool:

@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from benchmarks.measure import Entrant, Say, available_cores, seconds_of, take_turns
 from benchmarks.processes import Worker
 from benchmarks.results import HEDGEROW, Bar, Result, Timing
+from benchmarks.texts import text_rows
 
 SCIKIT_LEARN = "scikit-learn"
 HOMES = {HEDGEROW: "hedgerow._svm", SCIKIT_LEARN: "sklearn.svm"}
@@ -31,29 +31,6 @@ def dense_rows(n_rows: int) -> Table:
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     signal = X @ rng.standard_normal(50) * 1.5 / np.sqrt(50)
     return X, (signal + rng.standard_normal(n_rows) > 0).astype(np.int64)
-
-
-def text_rows(n_rows: int, n_words: int = 10_000, words_each: int = 75) -> Table:
-    """Texts of words that are as rare as Zipf's law has it, as rows of tf-idf of length 1."""
-    rng = np.random.default_rng(0)
-    rarity = 1.0 / (np.arange(n_words) + 10.0)
-    lengths = rng.poisson(words_each, n_rows) + 5
-    # 32 bits: LIBLINEAR takes no other indices.
-    words = rng.permutation(n_words).astype(np.int32)[
-        rng.choice(n_words, size=lengths.sum(), p=rarity / rarity.sum())
-    ]
-    rows = np.repeat(np.arange(n_rows, dtype=np.int32), lengths)
-    counts = scipy.sparse.csr_array((np.ones(len(rows)), (rows, words)), shape=(n_rows, n_words))
-    counts.sum_duplicates()
-    texts_with = np.bincount(counts.indices, minlength=n_words)
-    idf = np.log((1 + n_rows) / (1 + texts_with)) + 1.0
-    X = counts.copy()
-    X.data = (1.0 + np.log(counts.data)) * idf[counts.indices]
-    lengths = np.sqrt((X * X).sum(axis=1))
-    X = scipy.sparse.csr_array(scipy.sparse.diags_array(1.0 / lengths) @ X)
-    signal = X @ (rng.standard_normal(n_words) * (rng.random(n_words) < 0.3))
-    noise = 0.5 * signal.std() * rng.standard_normal(n_rows)
-    return X, (signal + noise > 0).astype(np.int64)
 
 
 @dataclass(frozen=True)

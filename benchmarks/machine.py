@@ -46,15 +46,19 @@ def machine_facts() -> dict[str, str | float]:
 
 def versions(names: Sequence[str]) -> dict[str, str]:
     """Versions of the packages behind some libraries, and of numpy."""
-    packages = {"numpy", *(LIBRARIES[name].package for name in names)}
-    return {package: _version(package) for package in sorted(packages)}
+    modules = {LIBRARIES[name].package: LIBRARIES[name].module for name in names}
+    modules["numpy"] = "numpy"
+    return {package: _version(package, modules[package]) for package in sorted(modules)}
 
 
-def _version(package: str) -> str:
-    try:
+def _version(package: str, module: str) -> str:
+    """The version of what a module comes from, which may have another name: xgboost-cpu."""
+    sources = importlib.metadata.packages_distributions().get(module, [])
+    if package in sources:
         return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed, run from its sources"
+    if sources:
+        return f"{importlib.metadata.version(sources[0])} ({sources[0]})"
+    return "not installed, run from its sources"
 
 
 def _processor() -> dict[str, str]:

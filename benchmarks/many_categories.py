@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.frames import prepared
 from benchmarks.generated import binary_signal, correlated_columns
 from benchmarks.measure import Entrant, Say, available_cores, score, seconds_of, take_turns
 from benchmarks.processes import Worker
-from benchmarks.real_data import prepared
 from benchmarks.results import HEDGEROW, Bar, Result, Timing
 
 N_NUMERIC = 10

@@ -19,10 +19,12 @@ from benchmarks import generated
 from benchmarks.cases import QUANTILE, Case
 from benchmarks.libraries import adapter
 from benchmarks.library import Library
-from benchmarks.processes import Worker, WorkerError, peak_extra_bytes
+from benchmarks.processes import Worker, WorkerError, available_bytes, peak_extra_bytes
 from benchmarks.results import Result, Timing
 
 WARM_UP_ROWS = 500
+# What a worker takes: the interpreter and a library, and of the table a copy, bins and gradients.
+WORKER_BYTES, WORKER_TABLES = 400_000_000, 3
 TURN_SECONDS = 5.0  # of fits: enough to find the best time of a small one even on a busy machine
 
 Say = Callable[[str], None]
@@ -66,6 +68,10 @@ def seconds_of(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def threads_of(case: Case) -> int:
+    return case.threads or available_cores()
 
 
 class GeneratedBench:
@@ -123,7 +129,8 @@ class GeneratedBench:
 
     def _warm_up(self) -> None:
         """Load what the library loads lazily, and start its threads."""
-        model = self._library(replace(self._case.settings, n_trees=2), available_cores())
+        settings = replace(self._case.settings, n_trees=2)
+        model = self._library(settings, threads_of(self._case))
         model.fit(self._data.X[:WARM_UP_ROWS], self._data.y[:WARM_UP_ROWS])
         model.predict(self._data.X[:WARM_UP_ROWS])
 
@@ -175,9 +182,9 @@ class GeneratedEntrant(Entrant):
 
     def turn(self, number: int) -> None:  # noqa: ARG002  every turn is the same
         work = "one_row" if self._case.one_row_calls else "fit"
-        cores = available_cores()
-        # All cores come last, so that the predictions that follow are made with all of them.
-        for threads in sorted({1, cores}) if self._case.also_one_thread else [cores]:
+        most = threads_of(self._case)
+        # The most threads come last, so that the predictions that follow are made with them.
+        for threads in sorted({1, most}) if self._case.also_one_thread else [most]:
             self._by_threads.setdefault(threads, []).extend(self.worker.call(work, threads))
         if work == "fit":
             self._predicts += self.worker.call("predict")
@@ -187,7 +194,7 @@ class GeneratedEntrant(Entrant):
             self.result.one_row = fastest(self._by_threads)
             return
         self.result.fit = fastest(self._by_threads)
-        self.result.predict = Timing(tuple(self._predicts), available_cores())
+        self.result.predict = Timing(tuple(self._predicts), threads_of(self._case))
         self.result.score = self.worker.call("score")
         if self._case.file:
             self.result.file_bytes = self.worker.call("file_bytes")
@@ -205,18 +212,29 @@ def run_case(case: Case, libraries: Sequence[str], say: Say) -> list[Result]:
     """Measure some libraries on a generated table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        generated.save(generated.make(case), folder)
+        table_bytes = generated.save(case.split(), folder)
 
         def worker(library: str) -> Worker:
             return Worker(GeneratedBench, case, library, folder)
 
         enter = partial(GeneratedEntrant, case)
-        results = take_turns(case.name, case.turns, libraries, worker, enter, say)
+        results = []
+        for group in groups_that_fit(libraries, table_bytes, say):
+            results += take_turns(case.name, case.turns, group, worker, enter, say)
         if case.memory:
             for result in results:
                 say(f"{case.name}: memory of {result.library}")
-                attempt(result, partial(measure_memory, result, worker))
+                attempt(result, partial(measure_memory, result, worker, threads_of(case)))
     return results
+
+
+def groups_that_fit(libraries: Sequence[str], table_bytes: int, say: Say) -> list[Sequence[str]]:
+    """The libraries all at once or, where memory is short, as many as there is memory for."""
+    each = WORKER_BYTES + WORKER_TABLES * table_bytes
+    size = max(1, int(min(len(libraries), available_bytes() / each)))
+    if size < len(libraries):
+        say(f"memory is short: {size} of {len(libraries)} libraries take turns at a time")
+    return [libraries[i : i + size] for i in range(0, len(libraries), size)]
 
 
 def take_turns(
@@ -231,9 +249,10 @@ def take_turns(
     results: dict[str, Result] = {}
     with ExitStack() as stack:
         entrants: list[Entrant] = []
-        for library in libraries:
+        # All start together, and are ready before the first turn.
+        for library, started in [(library, make_worker(library)) for library in libraries]:
             try:
-                worker = stack.enter_context(make_worker(library))
+                worker = stack.enter_context(started)
             except WorkerError as error:
                 results[library] = Result(library, error=str(error))
             else:
@@ -259,7 +278,7 @@ def attempt(result: Result, work: Callable[[], object]) -> None:
         result.error = str(error)
 
 
-def measure_memory(result: Result, make_worker: Callable[[str], Worker]) -> None:
+def measure_memory(result: Result, make_worker: Callable[[str], Worker], threads: int) -> None:
     """Peak memory of one fit, in a fresh process: earlier fits leave freed memory behind."""
     with make_worker(result.library) as worker:
-        result.extra_bytes = worker.call("extra_bytes", available_cores())
+        result.extra_bytes = worker.call("extra_bytes", threads)

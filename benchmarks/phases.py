@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.cases import CASES
-from benchmarks.generated import make
 from hedgerow._boosting.losses import BinaryLogLoss
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
@@ -33,7 +32,7 @@ def updates(tree, n_features):
 def main():
     n_rows, n_trees = (int(number) for number in [*sys.argv[1:], 1_000_000, 100][:2])
     (case,) = (case for case in CASES if case.name == "big")
-    X, y, *_ = make(replace(case, rows=n_rows), 0)
+    X, y, *_ = replace(case, rows=n_rows).split()
     threads = available_cpus()
     clock = [("start", time.perf_counter())]
 

@@ -9,6 +9,7 @@ cores it made LightGBM's and scikit-learn's fits of 1,000 rows 1.7 times slower.
 default; the pause before each piece of work outlasts the spinning.
 """
 
+import math
 import multiprocessing
 import time
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from types import TracebackType
 from typing import Any, Self
 
 PROCESS = Path("/proc/self")
+SYSTEM_MEMORY = Path("/proc/meminfo")
+CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 RESET_PEAK = "5"
 PAUSE_SECONDS = 0.1  # libgomp's threads stop spinning after a few milliseconds
 
@@ -113,14 +116,24 @@ def peak_extra_bytes(work: Callable[[], object]) -> int | None:
         (PROCESS / "clear_refs").write_text(RESET_PEAK)
     except OSError:
         return None
-    before = _status_bytes("VmRSS")
+    before = _field_bytes(PROCESS / "status", "VmRSS")
     work()
-    return _status_bytes("VmHWM") - before
+    return _field_bytes(PROCESS / "status", "VmHWM") - before
 
 
-def _status_bytes(field: str) -> int:
-    for line in (PROCESS / "status").read_text().splitlines():
+def available_bytes() -> float:
+    """Memory that the system has left, at most a container's; no limit is known outside Linux."""
+    limits = [math.inf]
+    if SYSTEM_MEMORY.is_file():
+        limits.append(_field_bytes(SYSTEM_MEMORY, "MemAvailable"))
+    if CONTAINER_MEMORY.is_file():
+        limits.append(float(CONTAINER_MEMORY.read_text().replace("max", "inf")))
+    return min(limits)
+
+
+def _field_bytes(path: Path, field: str) -> int:
+    for line in path.read_text().splitlines():
         name, _, value = line.partition(":")
         if name == field:
             return int(value.split()[0]) * 1024
-    raise LookupError(f"{PROCESS / 'status'} has no field {field}")
+    raise LookupError(f"{path} has no field {field}")

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.frames import prepared, text_columns
 from benchmarks.measure import Entrant, Say, available_cores, score, seconds_of, take_turns
 from benchmarks.processes import Worker
 from benchmarks.results import HEDGEROW, Bar, Result, Timing
@@ -103,21 +104,6 @@ def load(real: RealSet, folder: Path) -> tuple[Any, NDArray[Any]]:
     target = table.pop(real.target)
     y = target.to_numpy(np.float64) if real.positive is None else (target == real.positive)
     return table.drop(columns=list(real.drop)), np.asarray(y)
-
-
-def text_columns(table: Any) -> list[str]:
-    """Names of the columns that hold no numbers."""
-    return list(table.columns.difference(table.select_dtypes("number").columns, sort=False))
-
-
-def prepared(library: str, table: Any) -> Any:
-    """The table in the form in which a library accepts categories."""
-    text = text_columns(table)
-    if library == HEDGEROW or not text:
-        return table
-    if library == "catboost":  # takes strings, but no missing ones
-        return table.assign(**{name: table[name].fillna("missing").astype(object) for name in text})
-    return table.astype(dict.fromkeys(text, "category"))
 
 
 def default_model(library: str, *, classify: bool, text: list[str]) -> Any:

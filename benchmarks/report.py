@@ -19,12 +19,14 @@ from benchmarks.results import (
 )
 
 MEGABYTE = 1_000_000
+TIMINGS = ("fit", "predict", "explain", "one_row")
 MICROSECONDS = 1e6
 
 HOW = (
     "Best of several turns in alternating order, every library in a process of its own, all cores "
-    "(with 'threads', the better of all cores and one). Where a slow library took fewer turns, "
-    "'fits' says how many fits each number is the best of. Fit includes binning. Memory is the "
+    "or as many threads as the case says (small cases: the better of these and one). Where a slow "
+    "library took fewer turns, 'fits' says how many fits each number is the best of. Fit includes "
+    "binning. Memory is the "
     "peak during a fit beyond what was resident before, so the input is excluded. Ratios are "
     "Hedgerow's number over the peer's: below 1, Hedgerow needs less. Errors over several draws "
     "are means ± their standard errors, every library on the same draws. 'Apart' is the largest "
@@ -42,6 +44,11 @@ class CaseReport:
     quick: bool
     results: list[Result]
     verdicts: list[Verdict]
+    threads: int | None = None  # all cores
+
+    @property
+    def title(self) -> str:
+        return self.about if self.threads is None else f"{self.about}; threads: {self.threads}"
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,11 @@ def columns(case: CaseReport) -> list[Column]:
 def _ratio(ours: Result | None, result: Result, measure: Measure) -> str | None:
     mine = ours and ours.value(measure)
     theirs = result.value(measure)
-    return _times(mine / theirs) if mine and theirs else None
+    return short_ratio(mine / theirs) if mine and theirs else None
 
 
-def _times(ratio: float) -> str:
+def short_ratio(ratio: float) -> str:
+    """Two digits, and three of a small one."""
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}"
 
 
@@ -166,7 +174,7 @@ def reached_text(verdict: Verdict) -> str:
     reached, reference = verdict.reached, verdict.reference
     match verdict.bar.rule:
         case "times":
-            return f"{_times(reached)} × {reference}"
+            return f"{short_ratio(reached)} × {reference}"
         case "within":
             return f"{_worse(f'{abs(reached):.5f}', reached)} than {reference}"
         case "near":
@@ -191,7 +199,7 @@ def markdown(report: Report) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     parts = ["# Benchmarks", HOW, "\n".join([*facts, f"- versions: {packages}"])]
     for case in report.cases:
-        parts += [f"## {case.name}", case.about, markdown_table(*table(case))]
+        parts += [f"## {case.name}", case.title, markdown_table(*table(case))]
         parts.append("\n".join(f"- {verdict_line(v, quick=case.quick)}" for v in case.verdicts))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -220,11 +228,30 @@ def _plain(report: Report) -> dict[str, Any]:
     content = asdict(report)
     for case, plain_case in zip(report.cases, content["cases"], strict=True):
         for result, plain in zip(case.results, plain_case["results"], strict=True):
-            for name in ("fit", "predict", "one_row"):
+            for name in TIMINGS:
                 timing: Timing | None = getattr(result, name)
                 if timing is not None:
                     plain[name] |= {"best": timing.best, "median": timing.median}
     return content
+
+
+def from_json(text: str) -> Report:
+    """What ``as_json`` wrote, without the verdicts."""
+    content = json.loads(text)
+    cases = [
+        CaseReport(**(case | {"results": [_result(r) for r in case["results"]], "verdicts": []}))
+        for case in content["cases"]
+    ]
+    return Report(content["machine"], content["versions"], cases)
+
+
+def _result(plain: dict[str, Any]) -> Result:
+    timings = {
+        name: Timing(tuple(plain[name]["seconds"]), plain[name]["threads"])
+        for name in TIMINGS
+        if plain[name]
+    }
+    return Result(**(plain | timings))
 
 
 def write(report: Report, folder: Path) -> list[Path]:
@@ -249,9 +276,9 @@ def print_case(case: CaseReport) -> None:
     else:
         console = Console()
     if console is None or console.width < len(plain.partition("\n")[0]):
-        print(f"\n{case.about}\n\n{plain}")
+        print(f"\n{case.title}\n\n{plain}")
     else:
-        rich_table = Table(title=case.about, title_justify="left")
+        rich_table = Table(title=case.title, title_justify="left")
         for i, heading in enumerate(headings):
             rich_table.add_column(heading, justify="right" if i else "left")
         for row in rows:

@@ -31,6 +31,9 @@ GREATER_IS_BETTER = {
     "gap": False,
 }
 
+# An error (1 − AUC, log loss, RMSE) is as good as another if it is at most this times as large.
+EQUAL_ERROR = 1.01
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -100,7 +103,7 @@ class Bar:
     most ``limit`` times ours; ``within``: at most ``limit`` worse than the
     best peer; ``near``: staged errors nowhere further than ``limit`` from a peer's; ``noise``: on
     the same draws at most ``limit`` standard errors worse than the best peer; ``absolute``: at most
-    ``limit``.
+    ``limit``. Where ``equal_accuracy`` is set, peers that predict worse are no reference.
     """
 
     measure: Measure
@@ -108,6 +111,7 @@ class Bar:
     limit: float
     peers: tuple[str, ...] = ()
     subject: str = HEDGEROW
+    equal_accuracy: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ def check_bar(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = 
     """Compare Hedgerow's result with a bar; ``met`` is None if something was not measured.
 
     Every peer of the bar must have been measured: the best of fewer peers is an easier reference.
+    ``greater_is_better`` is about scores; of everything else less is better.
     """
     values = {result.library: result.value(bar.measure) for result in results}
     if any(values.get(library) is None for library in (bar.subject, *bar.peers)):
@@ -133,10 +138,27 @@ def check_bar(bar: Bar, results: Sequence[Result], *, greater_is_better: bool = 
     if bar.rule == "absolute":
         reached = ours.value(bar.measure)
         return Verdict(bar, reached, None, reached <= bar.limit)
-    sign = -1 if greater_is_better else 1
-    distances = {peer: distance(bar, ours, measured[peer], sign) for peer in bar.peers}
-    reference = max(bar.peers, key=distances.__getitem__)
+    peers = [measured[peer] for peer in bar.peers]
+    if bar.equal_accuracy:
+        peers = equally_accurate(ours, peers, greater_is_better=greater_is_better)
+    sign = -1 if greater_is_better and bar.measure == "score" else 1
+    distances = {peer.library: distance(bar, ours, peer, sign) for peer in peers}
+    reference = max(distances, key=distances.__getitem__)
     return Verdict(bar, distances[reference], reference, distances[reference] <= bar.limit)
+
+
+def equally_accurate(
+    ours: Result, peers: Sequence[Result], *, greater_is_better: bool
+) -> list[Result]:
+    """The peers that predict as well as Hedgerow or, where none does, as the best of them."""
+
+    def error(result: Result) -> float:
+        if result.score is None:
+            return math.inf
+        return 1 - result.score if greater_is_better else result.score
+
+    most = EQUAL_ERROR * max(error(ours), min(map(error, peers), default=0))
+    return [peer for peer in peers if error(peer) <= most]
 
 
 def distance(bar: Bar, ours: Result, theirs: Result, sign: int) -> float:

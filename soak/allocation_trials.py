@@ -21,8 +21,7 @@ from soak.allocations import FEW_TRIALS, LOCK, PANIC, UNNAMED
 from soak.small_models import small_models, small_table
 
 # Libraries whose allocations fail; others (BLAS, the loader) are not ours to answer for.
-TRACED = ("/_native/v", "/_native/plain", "/libstdc++.so", "/_multiarray_umath.")
-TRACED += ("/libpython", "/bin/python")
+TRACED = ("/_native/", "/libstdc++.so", "/_multiarray_umath.", "/libpython", "/bin/python")
 NEVER = 2**62
 
 

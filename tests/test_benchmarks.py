@@ -38,16 +38,47 @@ from benchmarks.cases import (
     TreeSettings,
 )
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
-from benchmarks.generated import FOREST_GROUPS, FOREST_NUMERIC, binary_table, forest_table, make
+from benchmarks.frames import CategoryEncoder, prepared, text_columns
+from benchmarks.generated import (
+    FOREST_NUMERIC,
+    FOREST_SMALL_GROUP,
+    binary_table,
+    digit_table,
+    flag_forest_table,
+    flag_table,
+    forest_table,
+    missing_table,
+)
 from benchmarks.kernel_svms import KERNEL_CASES, run_kernel
 from benchmarks.libraries import LIBRARIES, NEIGHBOR_LIBRARIES, adapter
 from benchmarks.linear_svms import LINEAR_CASES, run_linear
 from benchmarks.machine import ISA_LEVELS, isa_level
 from benchmarks.many_categories import CATEGORY_CASES, run_categories
-from benchmarks.measure import Entrant, alternating, available_cores, take_turns
-from benchmarks.processes import PROCESS, Worker, WorkerError, peak_extra_bytes
-from benchmarks.real_data import REAL_SETS, available_sets, load, prepared, text_columns
-from benchmarks.report import CaseReport, markdown_table, table, verdict_line
+from benchmarks.measure import (
+    Entrant,
+    alternating,
+    available_cores,
+    groups_that_fit,
+    run_case,
+    take_turns,
+)
+from benchmarks.processes import (
+    PROCESS,
+    Worker,
+    WorkerError,
+    available_bytes,
+    peak_extra_bytes,
+)
+from benchmarks.real_data import REAL_SETS, available_sets, load
+from benchmarks.report import (
+    CaseReport,
+    Report,
+    as_json,
+    from_json,
+    markdown_table,
+    table,
+    verdict_line,
+)
 from benchmarks.results import (
     GREATER_IS_BETTER,
     HEDGEROW,
@@ -55,9 +86,13 @@ from benchmarks.results import (
     Result,
     Timing,
     check_bar,
+    equally_accurate,
     largest_gap,
     standard_errors_above_zero,
 )
+from benchmarks.shapes import SHAPES
+from benchmarks.summary import short_time, summary
+from benchmarks.texts import text_table
 from benchmarks.trees import TREE_LIBRARIES
 
 TINY = Case(
@@ -133,7 +168,7 @@ def timed(library, seconds):
 
 
 @pytest.mark.parametrize(
-    "case", [*CASES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name
+    "case", [*CASES, *SHAPES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name
 )
 def test_a_bar_only_names_libraries_that_its_case_runs(case):
     for bar in case.bars:
@@ -166,7 +201,7 @@ def test_a_balanced_tree_gets_the_depth_with_about_as_many_leaves(leaves, depth)
 
 
 def test_a_generated_table_is_the_same_every_time_and_float32_in_row_order():
-    first, second = make(TINY), make(TINY)
+    first, second = TINY.split(), TINY.split()
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
     assert first.X.dtype == np.float32
@@ -192,15 +227,76 @@ def test_binary_columns_are_correlated_and_some_have_few_values():
 
 
 def test_the_forest_table_has_two_one_hot_groups_and_every_class():
-    X, y = forest_table(5_000, 7, seed=0)
+    X, y = forest_table(5_000, 54, seed=0, n_classes=7)
     first = FOREST_NUMERIC
-    for width in FOREST_GROUPS:
+    for width in (FOREST_SMALL_GROUP, 40):
         group = X[:, first : first + width]
         np.testing.assert_array_equal(group.sum(axis=1), 1)
         assert set(np.unique(group)) == {0, 1}
         first += width
     assert first == X.shape[1]
     assert np.bincount(y, minlength=7).min() > 50
+
+
+def test_the_table_of_flags_and_classes_has_flags_that_do_not_exclude_each_other():
+    X, y = flag_forest_table(5_000, 54, seed=0)
+    flags = X[:, FOREST_NUMERIC:]
+    assert set(np.unique(flags)) == {0, 1}
+    together = flags.T @ flags
+    assert together.min() > 0
+    assert np.bincount(y, minlength=7).min() > 50
+
+
+@pytest.mark.parametrize(("draw", "n_values"), [(flag_table, 2), (digit_table, 10)])
+def test_columns_of_few_values_are_independent_and_have_them_all(draw, n_values):
+    X, _ = draw(5_000, 12, seed=0)
+    assert [len(np.unique(column)) for column in X.T] == [n_values] * 12
+    assert X.min() == 0
+    assert X.max() == n_values - 1
+    correlations = np.corrcoef(X, rowvar=False) - np.eye(12)
+    assert np.abs(correlations).max() < 5 / np.sqrt(5_000)
+
+
+def test_three_cells_in_ten_are_missing_and_the_others_are_as_they_were():
+    X, y = missing_table(5_000, 12, seed=0)
+    complete, labels = binary_table(5_000, 12, seed=0)
+    missing = np.isnan(X)
+    np.testing.assert_allclose(missing.mean(axis=0), 0.3, atol=0.03)
+    np.testing.assert_array_equal(X[~missing], complete[~missing])
+    np.testing.assert_array_equal(y, labels)
+
+
+def test_texts_are_sparse_rows_of_length_one_with_some_words_in_many_of_them():
+    X, _ = text_table(2_000, 20_000, seed=0)
+    assert X.dtype == np.float32
+    assert X.nnz / np.prod(X.shape) == pytest.approx(0.003, abs=0.0003)
+    np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1, rtol=1e-5)
+    texts_with = np.sort(np.bincount(X.indices, minlength=20_000))[::-1]
+    assert texts_with[0] > 10 * texts_with[1_000]
+
+
+@pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
+def test_the_table_of_a_shape_has_the_classes_that_its_settings_say(case):
+    pytest.importorskip("pandas")
+    data = case.quick_version().split()
+    if case.settings.number_loss is None:
+        assert set(data.y) == set(data.y_test) == set(range(case.settings.n_classes))
+    else:
+        assert len(np.unique(data.y)) > len(data.y) / 2
+    assert data.X.shape == (len(data.y), case.quick_version().columns)
+
+
+def test_strings_become_the_categories_of_the_training_rows_and_all_else_passes():
+    pd = pytest.importorskip("pandas")
+    train = pd.DataFrame({"number": [1.0, 2.0], "word": ["b", "a"]})
+    encoder = CategoryEncoder()
+    encoded = encoder.fit_transform(train)
+    assert list(encoded["word"].cat.codes) == [1, 0]
+    later = encoder.transform(pd.DataFrame({"number": [3.0, 4.0], "word": ["b", "new"]}))
+    assert list(later["word"].cat.codes) == [1, -1]
+    assert CategoryEncoder().fit_transform(encoded) is encoded
+    array = np.zeros((2, 2))
+    assert CategoryEncoder().fit_transform(array) is array
 
 
 def best_error(draw, log_densities):
@@ -269,9 +365,10 @@ def test_the_classes_of_a_problem_are_equally_likely(problem):
 def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
     pytest.importorskip(BOOSTERS[name].module)
     settings = BoostingSettings(n_trees=10, max_leaves=7, n_classes=n_classes)
+    shaped = TINY if n_classes == 2 else replace(TINY, columns=54, table=forest_table)
     if name == "xgboost-exact":
         settings = replace(settings, splitter="exact")
-    data = make(replace(TINY, rows=2_000, settings=settings))
+    data = replace(shaped, rows=2_000, settings=settings).split()
     model = BOOSTERS[name](settings, threads=1)
     model.fit(data.X, data.y)
     probabilities = model.predict(data.X_test)
@@ -287,7 +384,7 @@ def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
 @pytest.mark.parametrize("name", [HEDGEROW, "lightgbm", "xgboost-leaf", "catboost", "scikit-learn"])
 def test_the_estimator_of_a_library_predicts_as_its_fast_path_does(name):
     pytest.importorskip(BOOSTERS[name].module)
-    data = make(TINY)
+    data = TINY.split()
     model = BOOSTERS[name](TINY.settings, threads=1)
     model.fit(data.X, data.y)
     estimator = model.estimator().fit(data.X, data.y)
@@ -320,7 +417,7 @@ TREE_MODELS = [
 
 @pytest.mark.parametrize(("name", "estimator"), TREE_MODELS)
 def test_trees_of_every_kind_get_what_they_know_of_and_beat_guessing(name, estimator):
-    data = make(replace(TINY, rows=2_000))
+    data = replace(TINY, rows=2_000).split()
     model = fitted_trees(name, data, estimator=estimator, n_trees=7)
     known = model.model.get_params()
     assert known["random_state"] == 0
@@ -352,7 +449,7 @@ def test_a_library_without_an_estimator_says_so():
 
 @pytest.mark.parametrize("name", [HEDGEROW, "scikit-learn"])
 def test_staged_errors_end_with_the_error_of_the_whole_model(name):
-    data = make(replace(TINY, rows=2_000))
+    data = replace(TINY, rows=2_000).split()
     model = fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
     errors = model.staged_errors(data.X_test, data.y_test)
     assert len(errors) == 5
@@ -360,7 +457,7 @@ def test_staged_errors_end_with_the_error_of_the_whole_model(name):
 
 
 def test_scikit_learn_on_bins_learns_the_same_where_every_value_has_a_bin():
-    data = make(replace(TINY, rows=2_000))
+    data = replace(TINY, rows=2_000).split()
     data = data._replace(X=np.round(data.X), X_test=np.round(data.X_test))
     plain, binned = (
         fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=5)
@@ -371,7 +468,7 @@ def test_scikit_learn_on_bins_learns_the_same_where_every_value_has_a_bin():
 
 
 def test_adaboost_goes_round_by_round_as_scikit_learns_does_on_the_same_bins():
-    data = make(replace(TINY, rows=2_000))
+    data = replace(TINY, rows=2_000).split()
     ours, theirs = (
         fitted_trees(name, data, estimator="AdaBoostClassifier", n_trees=20)
         for name in (HEDGEROW, "scikit-learn-binned")
@@ -437,6 +534,30 @@ def test_peak_memory_counts_what_is_freed_again_but_not_what_was_there_before():
         assert 31_000_000 < worker.call("peak") < 48_000_000
 
 
+def test_memory_is_at_most_a_containers(tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:       4 kB\n")
+    monkeypatch.setattr("benchmarks.processes.SYSTEM_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr("benchmarks.processes.CONTAINER_MEMORY", tmp_path / "memory.max")
+    assert available_bytes() == 4096
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_bytes() == 4096
+    (tmp_path / "memory.max").write_text("1000\n")
+    assert available_bytes() == 1000
+    monkeypatch.setattr("benchmarks.processes.SYSTEM_MEMORY", tmp_path / "nowhere")
+    assert available_bytes() == 1000
+
+
+@pytest.mark.parametrize(
+    ("workers", "groups"), [(9, ["abcde"]), (2.5, ["ab", "cd", "e"]), (0.5, [*"abcde"])]
+)
+def test_where_memory_is_short_fewer_libraries_take_turns_at_a_time(workers, groups, monkeypatch):
+    each = measure.WORKER_BYTES + measure.WORKER_TABLES * 1_000_000_000
+    monkeypatch.setattr(measure, "available_bytes", lambda: workers * each)
+    lines = []
+    assert groups_that_fit("abcde", 1_000_000_000, lines.append) == groups
+    assert len(lines) == (len(groups) > 1)
+
+
 def test_a_worker_returns_values_and_raises_what_failed():
     with Worker(dict, {"a": 1}) as worker:
         assert worker.call("get", "a") == 1
@@ -493,6 +614,26 @@ def test_an_absolute_bar_holds_the_median_call_to_a_time():
     one_row = Timing((1e-6, 30e-6, 50e-6), threads=1)
     verdict = check_bar(Bar("one row", "absolute", 40e-6), [Result(HEDGEROW, one_row=one_row)])
     assert (verdict.reached, verdict.met) == (30e-6, True)
+
+
+def test_a_faster_peer_that_predicts_worse_is_no_reference_for_equal_accuracy():
+    results = [timed(HEDGEROW, 2.0), timed("lightgbm", 5.0), timed("catboost", 3.0)]
+    for result, auc in zip(results, (0.85, 0.8490, 0.84), strict=True):
+        result.score = auc
+    bar = Bar("fit", "times", 0.5, ("lightgbm", "catboost"), equal_accuracy=True)
+    verdict = check_bar(bar, results, greater_is_better=True)
+    assert (verdict.reached, verdict.reference, verdict.met) == (0.4, "lightgbm", True)
+    verdict = check_bar(bar, results, greater_is_better=False)  # now 0.84 is the best of all
+    assert (verdict.reference, verdict.met) == ("catboost", False)
+
+
+def test_where_every_peer_predicts_worse_those_as_good_as_their_best_are_the_reference():
+    ours = Result(HEDGEROW, score=1.0)
+    losses = {"lightgbm": 1.1, "lightgbm-quantised": 1.105, "catboost": 1.2}
+    peers = [Result(library, score=loss) for library, loss in losses.items()]
+    equal = equally_accurate(ours, peers, greater_is_better=False)
+    assert [peer.library for peer in equal] == ["lightgbm", "lightgbm-quantised"]
+    assert equally_accurate(ours, [], greater_is_better=False) == []
 
 
 def test_nothing_is_judged_when_a_peer_of_the_bar_was_not_measured():
@@ -615,6 +756,52 @@ def test_a_missed_bar_says_so_loudly_but_a_quick_run_says_nothing():
     assert verdict_line(verdict, quick=True) == f"quick run, not meaningful: {verdict_text}"
 
 
+def complete(library, fit, predict, score, threads=2):
+    timings = Timing((fit,), threads), Timing((predict,), threads)
+    return Result(library, fit=timings[0], predict=timings[1], score=score)
+
+
+def compared(name, threads, *results):
+    return CaseReport(name, f"about {name}", "AUC", False, list(results), [], threads)
+
+
+def test_a_summary_has_a_table_for_each_number_of_threads_and_the_ratio_to_the_fastest_equal():
+    case = compared(
+        "x", 2,
+        complete("catboost", 1.0, 0.02, 0.7),
+        complete(HEDGEROW, 2.0, 0.05, 0.85),
+        complete("lightgbm", 5.0, 0.1, 0.85),
+        Result("xgboost-leaf", error="broke"),
+    )  # fmt: skip
+    faster = compared("x", 16, complete(HEDGEROW, 0.5, 0.01, 0.85, threads=16))
+    two, sixteen = summary([faster, case]).split("\n\n16 threads:\n\n")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in two.splitlines()[2:]]
+    assert rows[0] == ["case", "Hedgerow", "LightGBM", "CatBoost", "to the fastest"]
+    assert rows[2] == ["fit about x", "**2.00 s**", "5.00 s (0.40)", "1.00 s (2.00)", "0.40"]
+    assert rows[3][1:] == ["**50.0 ms**", "0.10 s (0.50)", "20.0 ms (2.50)", "0.50"]
+    assert rows[4] == ["AUC on it", "0.8500", "0.8500", "0.7000", ""]
+    assert "**10.0 ms**" in sixteen
+
+
+def test_a_summary_leaves_out_what_has_no_times_and_scores_of_hedgerow():
+    alone = compared("y", 2, complete("lightgbm", 1.0, 1.0, 0.8), Result(HEDGEROW, error="broke"))
+    assert summary([alone]) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "12.3 ms"), (0.1, "0.10 s"), (3.456, "3.46 s"), (12.34, "12.3 s")],
+)
+def test_times_have_about_three_digits(seconds, text):
+    assert short_time(seconds) == text
+
+
+def test_a_report_is_read_back_from_its_json():
+    results = [complete(HEDGEROW, 2.0, 0.05, 0.85), Result("lightgbm", error="broke")]
+    report = Report({"cores": 2}, {"numpy": "2"}, [compared("x", 2, *results)])
+    assert from_json(as_json(report)) == report
+
+
 def test_a_level_needs_the_flags_of_every_level_below():
     assert isa_level(set()) == "v1"
     assert isa_level(ISA_LEVELS["v2"] | ISA_LEVELS["v3"]) == "v3"
@@ -640,6 +827,56 @@ def test_a_quick_run_measures_a_library_and_writes_what_it_found(
     assert written["machine"]["cores"] == available_cores()
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".json"}
     assert "not measured: fit ≤ 0.4 × lightgbm" in capsys.readouterr().out
+
+
+def beats_guessing(case, score):
+    match case.metric:
+        case "AUC":
+            return score > 0.5
+        case "log loss":
+            return score < np.log(case.settings.n_classes)
+        case "RMSE":
+            return score < case.split().y_test.std()
+
+
+@pytest.mark.parametrize("case", SHAPES, ids=lambda case: case.name)
+def test_every_shape_is_fitted_and_predicted_by_every_library_there_is(case):
+    pytest.importorskip("pandas")
+    tiny = replace(case.quick_version(), settings=replace(case.settings, n_trees=3))
+    libraries = [name for name in case.libraries if BOOSTERS[name].installed()]
+    results = run_case(tiny, libraries, lambda _: None)
+    assert [result.library for result in results] == libraries
+    assert [result.error for result in results] == [None] * len(results)
+    for result in results:
+        assert result.fit.best > 0
+        assert result.predict.best > 0
+        assert len(result.predict.seconds) == 3
+        assert beats_guessing(tiny, result.score)
+
+
+def test_each_case_is_run_with_each_number_of_threads_that_there_are_cores_for(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("benchmarks.__main__.available_cores", lambda: 2)
+    arguments = ["--quick", "--cases", "flags", "text", "--libraries", HEDGEROW, "--rounds", "2"]
+    path = tmp_path / "x.json"
+    written = ["--results", str(tmp_path / "results"), "--json", str(path)]
+    assert main([*arguments, "--threads", "1", "2", "4", *written]) == 0
+    out, err = capsys.readouterr()
+    assert "4 threads are skipped: there are 2 cores" in err
+    cases = json.loads(path.read_text())["cases"]
+    assert [(case["name"], case["threads"]) for case in cases] == [
+        ("flags", 1), ("flags", 2), ("text", 1), ("text", 2),
+    ]  # fmt: skip
+    for case in cases:
+        (result,) = case["results"]
+        assert result["fit"]["threads"] == result["predict"]["threads"] == case["threads"]
+        assert case["about"].endswith("here 2 rounds")
+    assert main(["--summary", str(path)]) == 0
+    tables = capsys.readouterr().out
+    assert tables in out
+    assert tables.startswith("1 thread:\n")
+    assert "2 threads:" in tables
 
 
 def test_a_quick_run_of_a_forest_measures_its_memory_and_its_file(tmp_path):
@@ -679,6 +916,12 @@ def test_a_quick_run_of_a_problem_finds_the_error_in_each_draw(tmp_path, capsys)
     # One forest may make as many errors in both draws, but not both.
     assert any(len(set(result["scores"])) == 2 for result in results)
     assert "not measured: score at most 0.003 worse than scikit-learn" in capsys.readouterr().out
+
+
+def test_rounds_are_limited_where_a_case_has_more():
+    cases = select_cases(parse(["--cases", "flags", "classes-50", "forest", "--rounds", "30"]))
+    assert [case.settings.n_trees for case in cases] == [100, 30, 20]
+    assert [case.about.endswith("here 30 rounds") for case in cases] == [False, True, False]
 
 
 def test_the_name_of_a_group_stands_for_its_cases_and_repeats_are_for_those_that_are_timed():

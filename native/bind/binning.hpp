@@ -13,6 +13,9 @@
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
 #include "table/binning.hpp"
+#include "table/bundle.hpp"
+#include "table/infinity.hpp"
+#include "table/joint_columns.hpp"
 #include "table/thresholds.hpp"
 
 namespace hedgerow::bind_binning {
@@ -167,13 +170,13 @@ inline std::span<const double> weights_of(const std::optional<Input<double>>& we
 }
 
 // A row for each feature: its column, its first code, its bin of zeros.
-using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const std::int32_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>;
 
 inline std::vector<Place> places_of(const Places& array, std::size_t n_features) {
   if (array.shape(0) != n_features) throw nb::value_error("every feature must have a place");
   std::vector<Place> places;
   for (std::size_t f = 0; f < n_features; ++f) {
-    places.push_back({array(f, 0), array(f, 1), array(f, 2)});
+    places.push_back({array(f, 0), array(f, 1), array(f, 2), array(f, 3), array(f, 4)});
     if (array(f, 0) < 0 || static_cast<std::size_t>(array(f, 0)) >= n_features)
       throw nb::value_error("a feature's column must be one of as many as features");
   }
@@ -286,7 +289,17 @@ inline void bind_mapping(nb::module_& m) {
       nb::arg("threads"), "Returns whether every value was finite or missing.");
 }
 
-inline void bind_bundles(nb::module_& m) {
+// The five numbers of each place.
+inline auto to_numbers(std::span<const Place> places) {
+  std::vector<std::int32_t> flat;
+  for (const Place& place : places)
+    for (const std::int32_t number :
+         {place.column, place.first, place.zero_bin, place.stride, place.radix})
+      flat.push_back(number);
+  return numpy_array(std::move(flat));
+}
+
+inline void bind_places(nb::module_& m) {
   m.def(
       "interleave",
       [](const BinsByColumn& by_column, const BinsByRow& by_row, const Places& places,
@@ -300,7 +313,7 @@ inline void bind_bundles(nb::module_& m) {
       nb::arg("places").noconvert(), nb::arg("width"), nb::arg("threads"),
       "Fills by_row from by_column.");
   m.def(
-      "place_features",
+      "bundle_features",
       [](const BinsByColumn& by_column, const Input<std::int32_t>& n_bins,
          const Input<std::int32_t>& zero_bin) {
         require_features(n_bins.size(), by_column.shape(0));
@@ -308,23 +321,58 @@ inline void bind_bundles(nb::module_& m) {
         std::vector<Place> places;
         {
           const GilReleased released;
-          places = place_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
-                                  span_of(zero_bin));
+          places = bundle_features({by_column.data(), by_column.shape(1), span_of(n_bins)},
+                                   span_of(zero_bin));
         }
-        std::vector<std::int32_t> flat;
-        for (const Place& place : places)
-          flat.insert(flat.end(), {place.column, place.first, place.zero_bin});
-        return numpy_array(std::move(flat));
+        return to_numbers(places);
       },
       nb::arg("by_column").noconvert(), nb::arg("n_bins").noconvert(),
       nb::arg("zero_bin").noconvert(),
-      "Three numbers a feature: its column in by_row, its first code, its bin of zeros or -1.");
+      "Bundles exclusive features: five numbers a feature, those of native/table/place.hpp.");
+  m.def(
+      "find_missing",
+      [](const BinsByColumn& by_column, int threads) {
+        std::vector<std::uint8_t> has_missing;
+        {
+          const GilReleased released;
+          has_missing =
+              find_missing(by_column.data(), by_column.shape(0), by_column.shape(1), threads);
+        }
+        return numpy_array(std::move(has_missing));
+      },
+      nb::arg("by_column").noconvert(), nb::arg("threads"),
+      "Whether each feature has missing values, 1 or 0.");
+  m.def(
+      "join_columns",
+      [](const Places& places, const Input<std::int32_t>& n_bins,
+         const Input<std::uint8_t>& has_missing) {
+        require_features(places.shape(0), n_bins.size());
+        require_features(has_missing.size(), n_bins.size());
+        return to_numbers(
+            join_columns(places_of(places, n_bins.size()), span_of(n_bins), span_of(has_missing)));
+      },
+      nb::arg("places").noconvert(), nb::arg("n_bins").noconvert(),
+      nb::arg("has_missing").noconvert(),
+      "Joins columns that have few codes: five numbers a feature.");
+}
+
+template <class T>
+void bind_infinity(nb::module_& m) {
+  m.def(
+      "has_infinity",
+      [](const StridedMatrix<const T>& values, int threads) {
+        GilReleased release;
+        return has_infinity(strided(values), values.shape(0), values.shape(1), threads);
+      },
+      "values"_a.noconvert(), "threads"_a, "Whether a table of any strides holds an infinity.");
 }
 
 inline void bind(nb::module_& m) {
+  bind_infinity<float>(m);
+  bind_infinity<double>(m);
   bind_thresholds(m);
   bind_mapping(m);
-  bind_bundles(m);
+  bind_places(m);
 }
 
 }  // namespace hedgerow::bind_binning

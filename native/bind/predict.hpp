@@ -9,10 +9,9 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "predict/elementwise.hpp"
 #include "predict/linear_terms.hpp"
+#include "predict/links.hpp"
 #include "predict/predictor.hpp"
-#include "predict/probability.hpp"
 
 namespace hedgerow::bind_predict {
 
@@ -179,6 +178,17 @@ inline void bind(nb::module_& m) {
         sigmoid_inplace(scores.data(), scores.size(), threads);
       },
       "scores"_a.noconvert(), "n_threads"_a = 1, "Replace every score by 1 / (1 + exp(-score)).");
+  m.def(
+      "two_classes",
+      [](const StridedMatrix<const double>& scores, double factor, Out<double, 2> probabilities,
+         int threads) {
+        const std::size_t n = scores.shape(0);
+        require(probabilities.shape(0) == n && probabilities.shape(1) == 2, "n × 2 are needed");
+        GilReleased release;
+        two_classes(strided(scores), n, factor, probabilities.data(), threads);
+      },
+      "scores"_a, "factor"_a, "probabilities"_a, "threads"_a,
+      "Write the probabilities of two classes, given the scores (n, 1) of the second.");
   m.def(
       "softmax_inplace",
       [](StridedMatrix<double> scores, int threads) {

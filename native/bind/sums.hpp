@@ -8,6 +8,7 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
+#include "core/parallel_sums.hpp"
 #include "shared/sums.hpp"
 #include "table/group_sums.hpp"
 
@@ -22,11 +23,22 @@ using Groups = Array<const std::int64_t, nb::ndim<1>>;
 inline void bind(nb::module_& m) {
   m.def(
       "sum_rows",
-      [](const Numbers& numbers) {
+      [](const Numbers& numbers, int threads) {
         GilReleased release;
-        return exact_sum(numbers.data(), numbers.size()).rounded();
+        return sum_numbers(numbers.data(), numbers.size(), threads);
       },
-      "numbers"_a, "The exact sum of numbers, rounded once.");
+      "numbers"_a, "threads"_a = 1, "The exact sum of numbers, rounded once.");
+  m.def(
+      "sum_columns",
+      [](const Array<const double, nb::ndim<2>>& matrix, int threads) {
+        std::vector<double> sums;
+        {
+          GilReleased release;
+          sums = sum_columns(matrix.data(), matrix.shape(0), matrix.shape(1), threads);
+        }
+        return to_numpy<double>(sums);
+      },
+      "matrix"_a, "threads"_a, "The exact sum of each column, rounded once.");
   m.def(
       "sum_words",
       [](const Numbers& numbers) {

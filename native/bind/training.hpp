@@ -155,11 +155,11 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
              int width, Array<const double, nb::ndim<1>> thresholds,
              Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
              const Constraints& constraints, int threads,
-             std::optional<std::size_t> histogram_bytes, int leaves_ahead,
+             std::optional<std::size_t> histogram_bytes, std::optional<int> leaves_ahead,
              std::optional<nb::object> communicator) {
             EngineLimits limits;
             if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
-            limits.leaves_ahead = leaves_ahead;
+            limits.leaves_ahead = leaves_ahead.value_or(leaves_ahead_for(params, threads));
             auto places = bind_binning::places_of(place_array, by_column.shape(0));
             // The vector's memory stays where it is when the vector moves.
             const BinnedView view =
@@ -174,7 +174,7 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
           },
           "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
           "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
-          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a = 1,
+          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a.none() = nb::none(),
           "communicator"_a.none() = nb::none())
       .def(
           "grow",

@@ -4,10 +4,10 @@
 #pragma once
 #include <cstring>
 
-// A module links files compiled for its instruction-set level with files compiled for the lowest
-// one. What a header defines differently for each level (the width of a vector, the layout of a
-// search tree, a function that takes or returns vectors, which travel in registers only where there
-// are such registers) lies in the namespace of the level, so that no file is linked with another
+// A process runs files compiled for an instruction-set level together with files compiled for the
+// lowest one. What a header defines differently for each level (the width of a vector, the layout
+// of a search tree, a function that takes or returns vectors, which travel in registers only where
+// there are such registers) lies in the namespace of the level, so that no file uses another
 // level's.
 #if defined(__AVX512F__)
 #define HEDGEROW_LEVEL avx512

@@ -25,6 +25,10 @@ struct DistributedLeaf : EngineLeaf {  // its rows are those of this worker
   GradientSum sum = {0, 0};            // over the rows of all workers
 };
 
+struct alignas(64) Room {
+  FeatureRoom sums;
+};
+
 // A stretch of things of which worker `rank` has its share.
 struct Share {
   std::size_t begin, end;
@@ -187,8 +191,8 @@ class DistributedEngine final : public GrowthEngine {
   RowPartition rows_;
   TreeColumns columns_;
   HistogramBuilder builder_;
-  HistogramPool pool_;  // sums over all workers, of this worker's columns
-  std::vector<std::array<GradientSum, kBins + 8>> rooms_;  // by slot
+  HistogramPool pool_;       // sums over all workers, of this worker's columns
+  std::vector<Room> rooms_;  // by slot
 
   // Of the tree being grown.
   Gradients gradients_;
@@ -305,7 +309,7 @@ void DistributedEngine::search_all(std::span<LeafSearch* const> searches) {
     const LeafSearch& search = *searches[i];
     GradientSum* sums = histogram(at(search.leaf).slot) + k * kColumnStride;
     scan.offer(split_searches[i], columns_.columns()[own.begin + k], sums, search.allowed,
-               rooms_[static_cast<std::size_t>(slot)].data(), found[task]);
+               rooms_[static_cast<std::size_t>(slot)].sums, found[task]);
   });
   std::vector<Split> best(searches.size());
   for (std::size_t task = 0; task < found.size(); ++task) {
@@ -392,13 +396,18 @@ void DistributedEngine::plan(Division& division, std::vector<int>& built,
 void DistributedEngine::divide(std::span<Division> divisions) {
   std::vector<int> built;
   std::vector<Subtraction> differences;
-  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
-  for (Division& division : divisions) {
-    const auto [left, right] = rows_.divide(at(division.leaf).rows, division.split);
-    at(division.children[0].leaf).rows = left;
-    at(division.children[1].leaf).rows = right;
-    at(division.leaf).children = {division.children[0].leaf, division.children[1].leaf};
-    plan(division, built, differences);
+  std::vector<RowDivision> divided;
+  for (const Division& division : divisions) {
+    at(division.leaf).is_waiting = false;
+    divided.push_back({at(division.leaf).rows, &division.split});
+  }
+  rows_.divide(divided);
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const auto& [left, right] = divisions[i].children;
+    at(left.leaf).rows = divided[i].left;
+    at(right.leaf).rows = divided[i].right;
+    at(divisions[i].leaf).children = {left.leaf, right.leaf};
+    plan(divisions[i], built, differences);
   }
   add_up(built);
   const Share own = own_columns();

@@ -10,11 +10,10 @@
 //   - leaf-wise or level-wise growth is the order of TreeBuilder's heap; engines do not know about
 //   it;
 //   - evaluating ahead: TreeBuilder passes the children of the next `leaves_ahead` open leaves to
-//   one
-//     call of `divide`, before it is certain that their parents will be split, and commits splits
-//     in heap order. An evaluation depends on its leaf alone, so the tree is the same for any
-//     number. An engine may process the leaves of a call together, which is what keeps a GPU or
-//     many threads busy in small leaves; the engines here process them one after another.
+//     one call of `divide`, before it is certain that their parents will be split, and commits
+//     splits in heap order. An evaluation depends on its leaf alone, so the tree is the same for
+//     any number. The engines process the leaves of a call together, which keeps many threads busy
+//     in small leaves.
 //
 // A new engine implements GrowthEngine and is passed to TreeBuilder::grow, as ScalarGrower does it
 // (hist/scalar_grower.cpp, trees of one output) and VectorGrower (hist/vector_grower.cpp, trees of
@@ -121,5 +120,8 @@ struct EngineLimits {
   // Number of open leaves, next in line first, whose children are evaluated in one call.
   int leaves_ahead = 1;
 };
+
+// The number of leaves ahead that suits a number of threads.
+int leaves_ahead_for(const GrowthParams& params, int threads);
 
 }  // namespace hedgerow::hist

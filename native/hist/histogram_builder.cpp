@@ -1,7 +1,7 @@
 #include "hist/histogram_builder.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "core/threads.hpp"
 
@@ -11,8 +11,8 @@ namespace {
 // Rows that justify a histogram of their own, which is added to the others.
 constexpr std::size_t kRowsPerRun = 8192;
 
-std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup>& groups) {
-  std::vector<std::span<const ColumnGroup>> blocks;
+std::vector<Section> by_block(const std::vector<ColumnGroup>& groups) {
+  std::vector<Section> blocks;
   for (auto begin = groups.begin(); begin != groups.end();) {
     const auto end = std::find_if(
         begin, groups.end(), [&](const ColumnGroup& group) { return group.block != begin->block; });
@@ -20,6 +20,12 @@ std::vector<std::span<const ColumnGroup>> by_block(const std::vector<ColumnGroup
     begin = end;
   }
   return blocks;
+}
+
+std::vector<Section> one_by_one(const std::vector<ColumnGroup>& groups) {
+  std::vector<Section> sections;
+  for (const ColumnGroup& group : groups) sections.emplace_back(&group, 1);
+  return sections;
 }
 
 Buffer<Accumulators> make_accumulators(int threads) {
@@ -36,65 +42,102 @@ HistogramBuilder::HistogramBuilder(const BinnedView& bins, int threads)
 
 void HistogramBuilder::set_columns(const TreeColumns& columns) {
   columns_ = &columns;
-  wide_groups_ = columns.make_groups(1);
-  blocks_ = by_block(wide_groups_);
-  const auto team = static_cast<std::size_t>(threads_);
-  groups_ = columns.make_groups((team + blocks_.size() - 1) / blocks_.size());
+  layouts_.clear();
+  std::vector<ColumnGroup> groups = columns.make_groups(1);
+  std::vector<Section> sections = by_block(groups);
+  const std::size_t n_blocks = sections.size();
+  layouts_.push_back({std::move(groups), std::move(sections)});
+  const std::size_t enough = (static_cast<std::size_t>(threads_) + n_blocks - 1) / n_blocks;
+  for (std::size_t per_block = 1; per_block < 2 * enough; per_block *= 2) {
+    groups = columns.make_groups(std::min(per_block, enough));
+    if (groups.size() == layouts_.back().sections.size()) continue;
+    sections = one_by_one(groups);
+    layouts_.push_back({std::move(groups), std::move(sections)});
+  }
+  single_columns_.groups = columns.make_groups(1, 1);
+  single_columns_.sections = one_by_one(single_columns_.groups);
+}
+
+std::span<const Section> HistogramBuilder::sections(std::size_t n_sections) const {
+  const auto fine_enough =
+      std::find_if(layouts_.begin(), layouts_.end() - 1,
+                   [&](const Layout& layout) { return layout.sections.size() >= n_sections; });
+  return fine_enough->sections;
 }
 
 bool HistogramBuilder::divides_rows(std::size_t n_rows, int team) const {
   return team > 1 && n_rows >= 2 * kRowsPerRun;
 }
 
-std::size_t HistogramBuilder::runs_for(std::size_t n_rows, int team) const {
-  const std::size_t most = (static_cast<std::size_t>(team) + blocks_.size() - 1) / blocks_.size();
-  return std::clamp<std::size_t>(n_rows / kRowsPerRun, 1, most);
+std::size_t HistogramBuilder::runs_for(std::size_t n_rows, std::size_t n_tasks) const {
+  const std::size_t most = (n_tasks + blocks().size() - 1) / blocks().size();
+  return std::clamp<std::size_t>(n_rows / kRowsPerRun, 1, std::max<std::size_t>(most, 1));
 }
 
-void HistogramBuilder::build_group(const Gradients& gradients, const RowSet& rows,
-                                   const ColumnGroup& group, int slot,
-                                   GradientSum* histograms) const {
+void HistogramBuilder::make_room(std::span<RowRuns* const> nodes) {
+  std::size_t n_parts = 0;
+  for (RowRuns* node : nodes) {
+    node->first_part = n_parts;
+    n_parts += node->count - 1;
+  }
+  if (n_parts_ < n_parts * size()) {
+    n_parts_ = n_parts * size();
+    parts_ = {};  // frees the old memory first
+    parts_ = Buffer<GradientSum>(n_parts_);
+  }
+}
+
+void HistogramBuilder::build_section(const Gradients& gradients, const RowSet& rows,
+                                     Section section, int slot, GradientSum* histograms) const {
   if (rows.count == 0) {
-    std::fill_n(histograms, static_cast<std::size_t>(group.count) * kColumnStride,
-                GradientSum{0, 0});
+    for (const ColumnGroup& group : section) {
+      const auto size = static_cast<std::size_t>(group.count) * kColumnStride;
+      histograms = std::fill_n(histograms, size, GradientSum{0, 0});
+    }
     return;
   }
-  build_histograms(bins_, {&group, 1}, gradients, rows, words_[static_cast<std::size_t>(slot)],
+  build_histograms(bins_, section, gradients, rows, words_[static_cast<std::size_t>(slot)],
                    histograms);
+}
+
+void HistogramBuilder::build_run(const Gradients& gradients, const RowRuns& node, std::size_t task,
+                                 int slot) const {
+  const Section block = blocks()[task / node.count];
+  const std::size_t run = task % node.count, count = node.rows.count;
+  const RowSet rows = node.rows.slice(count * run / node.count, count * (run + 1) / node.count);
+  build_section(gradients, rows, block, slot,
+                part(node, run) + block.front().first * kColumnStride);
+}
+
+void HistogramBuilder::add_runs(const RowRuns& node, Section section) const {
+  for (const ColumnGroup& group : section) {
+    for (int k = 0; k < group.count; ++k) {
+      const auto at = static_cast<std::size_t>(group.first + k) * kColumnStride;
+      for (std::size_t run = 1; run < node.count; ++run) {
+        add_histogram(group.n_codes[k], part(node, run) + at, node.histograms + at);
+      }
+    }
+  }
 }
 
 void HistogramBuilder::build(const Gradients& gradients, const RowSet& rows, int team,
                              GradientSum* histograms) {
-  const std::size_t runs = runs_for(rows.count, team);
-  if (runs == 1) {
-    parallel_for(team, groups_.size(), [&](std::size_t i, int slot) {
-      const ColumnGroup& group = groups_[i];
-      build_group(gradients, rows, group, slot, histograms + group.first * kColumnStride);
+  const auto n_threads = static_cast<std::size_t>(team);
+  RowRuns node{rows, histograms, runs_for(rows.count, n_threads)};
+  if (node.count == 1) {
+    const std::span<const Section> sections = this->sections(n_threads);
+    parallel_for(team, sections.size(), [&](std::size_t i, int slot) {
+      build_section(gradients, rows, sections[i], slot,
+                    histograms + sections[i].front().first * kColumnStride);
     });
     return;
   }
-  const std::vector<int>& columns = columns_->columns();
-  const std::size_t size = columns.size() * kColumnStride;
-  if (n_parts_ < (runs - 1) * size) {
-    n_parts_ = (runs - 1) * size;
-    parts_ = Buffer<GradientSum>(n_parts_);
-  }
-  const auto part = [&](std::size_t run) {
-    return run == 0 ? histograms : parts_.get() + (run - 1) * size;
-  };
-  parallel_for(team, blocks_.size() * runs, [&](std::size_t i, int slot) {
-    const std::size_t run = i % runs;
-    const RowSet slice = rows.slice(rows.count * run / runs, rows.count * (run + 1) / runs);
-    const std::span<const ColumnGroup> block = blocks_[i / runs];
-    build_histograms(bins_, block, gradients, slice, words_[static_cast<std::size_t>(slot)],
-                     part(run) + block.front().first * kColumnStride);
-  });
-  parallel_for(team, columns.size(), [&](std::size_t k) {
-    for (std::size_t run = 1; run < runs; ++run) {
-      add_histogram(columns_->n_codes(columns[k]), part(run) + k * kColumnStride,
-                    histograms + k * kColumnStride);
-    }
-  });
+  RowRuns* const nodes[] = {&node};
+  make_room(nodes);
+  parallel_for(team, n_tasks(node),
+               [&](std::size_t task, int slot) { build_run(gradients, node, task, slot); });
+  const std::span<const Section> columns = single_columns();
+  parallel_for(team, columns.size(), [&](std::size_t i) { add_runs(node, columns[i]); });
 }
 
 }  // namespace hedgerow::hist

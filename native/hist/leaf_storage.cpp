@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "core/threads.hpp"
@@ -38,41 +37,70 @@ RowSet RowPartition::rows(const RowRange& leaf) const {
   return {bag_ ? bag_->data() : nullptr, 0, leaf.count};
 }
 
-std::array<RowRange, 2> RowPartition::divide(const RowRange& leaf, const Split& split) {
-  const RowSet rows = this->rows(leaf);
-  const std::size_t chunks = (leaf.count + kPartitionChunk - 1) / kPartitionChunk;
-  const int team = threads_for(chunks, 1, threads_);
-  const auto range = [&](std::size_t chunk) {
-    return std::pair{chunk * kPartitionChunk, std::min(leaf.count, (chunk + 1) * kPartitionChunk)};
-  };
-  std::vector<std::size_t> to_left(chunks);
-  parallel_for(team, chunks, [&](std::size_t chunk) {
-    const auto [begin, end] = range(chunk);
-    to_left[chunk] = mark_left(bins_, split, rows, begin, end, marks_.data());
-  });
-  const std::size_t n_left = std::accumulate(to_left.begin(), to_left.end(), std::size_t{0});
-  std::exclusive_scan(to_left.begin(), to_left.end(), to_left.begin(), std::size_t{0});
-  const int buffer = leaf.buffer == 0 ? 1 : 0;
-  const RowRange left{buffer, leaf.begin, n_left};
-  const RowRange right{buffer, leaf.begin + n_left, leaf.count - n_left};
-  std::uint32_t* target = buffers_[static_cast<std::size_t>(buffer)].get();
-  std::uint32_t *first_left = target + left.begin, *first_right = target + right.begin;
-  parallel_for(team, chunks, [&](std::size_t chunk) {
-    const auto [begin, end] = range(chunk);
-    hist::divide(rows, begin, end, marks_.data(), first_left + to_left[chunk],
-                 first_right + (begin - to_left[chunk]));
-  });
-  return {left, right};
+// The rows of all leaves in chunks, each leaf with marks of its own.
+std::vector<RowPartition::RowChunk> RowPartition::chunks_of(
+    std::span<const RowDivision> divisions) {
+  std::size_t words = 0;
+  for (const RowDivision& division : divisions) words += division.leaf.count / 64 + 1;
+  if (marks_.size() < words) marks_.resize(words);
+  std::vector<RowChunk> chunks;
+  std::uint64_t* marks = marks_.data();
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const std::size_t count = divisions[i].leaf.count;
+    std::size_t begin = 0;
+    do {
+      const std::size_t end = std::min(count, begin + kPartitionChunk);
+      chunks.push_back({i, begin, end, marks});
+      begin = end;
+    } while (begin < count);
+    marks += count / 64 + 1;
+  }
+  return chunks;
 }
 
-void RowPartition::divide(const RowRange& leaf, const Split& split, RowRange& left,
-                          RowRange& right) {
-  const auto children = divide(leaf, split);
-  if (children[0].count != left.count || children[1].count != right.count) {
-    throw std::logic_error("a split does not divide the rows that its histogram counted");
+void RowPartition::mark(const RowDivision& division, RowChunk& chunk) const {
+  chunk.to_left =
+      mark_left(bins_, *division.split, rows(division.leaf), chunk.begin, chunk.end, chunk.marks);
+}
+
+// Places the children of a leaf of which `n_left` rows go left.
+void RowPartition::place(RowDivision& division, std::size_t n_left) {
+  const auto& [buffer, begin, count] = division.leaf;
+  const int other = buffer == 0 ? 1 : 0;
+  division.left = {other, begin, n_left};
+  division.right = {other, begin + n_left, count - n_left};
+}
+
+void RowPartition::move(const RowDivision& division, const RowChunk& chunk) const {
+  std::uint32_t* target = buffers_[static_cast<std::size_t>(division.left.buffer)].get();
+  hist::divide(rows(division.leaf), chunk.begin, chunk.end, chunk.marks,
+               target + division.left.begin + chunk.left_before,
+               target + division.right.begin + (chunk.begin - chunk.left_before));
+}
+
+void RowPartition::divide(std::span<RowDivision> divisions) {
+  std::vector<RowChunk> chunks = chunks_of(divisions);
+  const int team = threads_for(chunks.size(), 1, threads_);
+  const auto of = [&](const RowChunk& chunk) -> RowDivision& { return divisions[chunk.division]; };
+  const auto is_whole = [&](const RowChunk& chunk) {
+    return chunk.begin == 0 && chunk.end == of(chunk).leaf.count;
+  };
+  parallel_for(team, chunks.size(), [&](std::size_t i) {
+    RowChunk& chunk = chunks[i];
+    mark(of(chunk), chunk);
+    if (!is_whole(chunk)) return;
+    place(of(chunk), chunk.to_left);
+    move(of(chunk), chunk);
+  });
+  std::erase_if(chunks, is_whole);
+  std::size_t n_left = 0;
+  for (RowChunk& chunk : chunks) {
+    if (chunk.begin == 0) n_left = 0;
+    chunk.left_before = n_left;
+    n_left += chunk.to_left;
+    if (chunk.end == of(chunk).leaf.count) place(of(chunk), n_left);
   }
-  left = children[0];
-  right = children[1];
+  parallel_for(team, chunks.size(), [&](std::size_t i) { move(of(chunks[i]), chunks[i]); });
 }
 
 // Writes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile:

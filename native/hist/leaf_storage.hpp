@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -24,6 +25,13 @@ struct RowRange {
   std::size_t begin = 0, count = 0;
 };
 
+// A leaf whose rows are divided, and where those of its children are.
+struct RowDivision {
+  RowRange leaf;
+  const Split* split;
+  RowRange left = {}, right = {};
+};
+
 // Rows of a leaf, and its number.
 struct NumberedRows {
   RowRange rows;
@@ -37,15 +45,24 @@ class RowPartition {
   // Starts a tree on the rows of a bag; returns where they are.
   RowRange begin(const Bag& bag);
   RowSet rows(const RowRange& leaf) const;
-  // Divides the rows of a leaf; returns where those of its children are: left, right.
-  std::array<RowRange, 2> divide(const RowRange& leaf, const Split& split);
-  // The same for children whose histograms have counted their rows already.
-  void divide(const RowRange& leaf, const Split& split, RowRange& left, RowRange& right);
+  // Divides the rows of leaves side by side: threads mark the rows of all, then move them. A leaf
+  // of one chunk is done in one step.
+  void divide(std::span<RowDivision> divisions);
   // Writes the leaf number of every row.
   void number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,
                    std::uint16_t* leaf_of_row) const;
 
  private:
+  // Consecutive rows of a leaf: a task.
+  struct RowChunk {
+    std::size_t division, begin, end;
+    std::uint64_t* marks;  // of the leaf's first row
+    std::size_t to_left = 0, left_before = 0;
+  };
+  std::vector<RowChunk> chunks_of(std::span<const RowDivision> divisions);
+  void mark(const RowDivision& division, RowChunk& chunk) const;
+  static void place(RowDivision& division, std::size_t n_left);
+  void move(const RowDivision& division, const RowChunk& chunk) const;
   void number_stretch(std::span<const NumberedRows> leaves, std::size_t begin, std::size_t end,
                       std::uint16_t* leaf_of_row) const;
   void number_rows_outside_bag(const GrownTree& tree, std::uint16_t* leaf_of_row) const;
@@ -66,6 +83,30 @@ struct EngineLeaf {
   // divided ahead and then not split.
   std::array<int, 2> children = {-1, -1};
 };
+
+// Divides the rows of leaves whose children exist, and whose histograms have counted the rows of
+// these.
+template <class AnyLeaf>
+void divide_rows(RowPartition& rows, std::span<const Division> divisions,
+                 std::vector<AnyLeaf>& leaves) {
+  const auto at = [&](int leaf) -> AnyLeaf& { return leaves[static_cast<std::size_t>(leaf)]; };
+  std::vector<RowDivision> divided;
+  for (const Division& division : divisions) {
+    divided.push_back({at(division.leaf).rows, &division.split});
+  }
+  rows.divide(divided);
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const auto& [left, right] = divisions[i].children;
+    if (divided[i].left.count != at(left.leaf).rows.count ||
+        divided[i].right.count != at(right.leaf).rows.count) {
+      throw std::logic_error("a split does not divide the rows that its histogram counted");
+    }
+    at(left.leaf).rows = divided[i].left;
+    at(right.leaf).rows = divided[i].right;
+    at(divisions[i].leaf).children = {left.leaf, right.leaf};
+    at(divisions[i].leaf).is_waiting = false;
+  }
+}
 
 // The rows of leaves, which are given in the order of their numbers. Those of a leaf that was
 // divided ahead are where its descendants have them.

@@ -9,7 +9,7 @@
 namespace hedgerow::hist {
 
 // Rows of a task: a multiple of 64, the rows of a word of `marks`.
-inline constexpr std::size_t kPartitionChunk = 8192;
+inline constexpr std::size_t kPartitionChunk = 4096;
 
 // First pass over rows [begin, end) of the set: sets bit i of marks if row i goes left, and returns
 // how many do. begin is a multiple of 64.

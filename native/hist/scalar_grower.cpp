@@ -1,11 +1,13 @@
 // The engine for trees of one output. The histogram of the smaller child is built from its rows,
-// that of the larger child by subtraction from the parent's. Building, subtracting and scanning
-// happen in one parallel region, a group of features at a time, so that the histograms of a group
+// that of the larger child by subtraction from the parent's. The children of several leaves are
+// evaluated side by side, in tasks of about equal work: of a large child, threads divide the rows;
+// a smaller one is built, subtracted and scanned a few columns at a time, so that the histograms
 // are still in the cache when they are scanned.
 #include "hist/scalar_grower.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,9 +28,14 @@ constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
+// Tasks of a region for each thread: more would divide the work more evenly, but rows are read
+// again for each section of the columns. There are fewer runs of rows, because each has a
+// histogram.
+constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
+
 // Working memory of a thread.
 struct alignas(64) Scratch {
   FeatureRoom feature;
@@ -47,6 +54,44 @@ Buffer<Scratch> make_scratch(int threads) {
 
 struct ScalarLeaf : EngineLeaf {
   GradientSum sum = {0, 0};
+};
+
+// A leaf whose histogram is scanned for its best split.
+struct LeafScan {
+  LeafSearch& search;
+  const ScalarLeaf& leaf;
+  RowSet rows;
+  SplitSearch of_leaf;
+  bool is_wanted;  // false: its histogram serves its sibling only
+};
+
+// The scans of two new leaves. The histogram of the smaller one is built from its rows, that of the
+// larger one by subtraction if the parent has kept its own.
+struct PairScan {
+  LeafScan small;
+  std::optional<LeafScan> large = {};  // none: a leaf alone
+  bool subtracts = false;
+  bool is_built = false;             // the histogram of `small` exists before sections are scanned
+  std::optional<RowRuns> runs = {};  // of `small`, if threads divide its rows
+  std::span<const Section> sections = {};
+  std::size_t first_result = 0;  // of its sections
+
+  bool builds_small() const { return !is_built && (small.is_wanted || subtracts); }
+  bool builds_large() const { return large && large->is_wanted && !subtracts; }
+  std::size_t rows_to_add() const {
+    return (builds_small() ? small.rows.count : 0) + (builds_large() ? large->rows.count : 0);
+  }
+};
+
+// The best splits of two leaves on the columns of a section.
+struct BestPair {
+  Split small, large;
+};
+
+// A part of the work for a pair: a run of rows, or a section.
+struct PairTask {
+  const PairScan* pair;
+  std::size_t index;
 };
 
 }  // namespace
@@ -86,24 +131,28 @@ class ScalarEngine final : public GrowthEngine {
  private:
   ScalarLeaf& at(int leaf) { return leaves_[static_cast<std::size_t>(leaf)]; }
   NewLeaf describe(int leaf) const;
-  int team_for(std::size_t rows) const;
   GradientSum* histogram(int slot) const { return pool_.at<GradientSum>(slot); }
   GradientSum* histogram(int slot, const ColumnGroup& group) const {
     return histogram(slot) + group.first * kColumnStride;
   }
   Scratch& scratch_of(int slot) const { return scratch_[static_cast<std::size_t>(slot)]; }
   GradientSum sum_of_rows(const ScalarLeaf& leaf) const;
-  void evaluate_children(Division& division);
-  SplitSearch split_search(const LeafSearch& search) {
-    return {params_, gradients_.fixed, at(search.leaf).sum, search.limited};
-  }
+  LeafScan leaf_scan(LeafSearch& search, bool is_wanted);
+  PairScan pair_scan(Division& division);
+  std::size_t work(const PairScan& pair) const;
+  void plan(PairScan& pair, std::size_t n_tasks) const;
+  int plan(std::span<PairScan> pairs);
+  void evaluate(std::span<PairScan> pairs);
+  void scan_section(const PairScan& pair, std::size_t index, int slot);
+  template <class Use>
+  void with_histograms(const LeafScan& scan, bool is_built, Section section, int slot,
+                       Use use) const;
+  void choose(const PairScan& pair);
   FeatureScan scan() const { return {bins_, columns_, constraints_}; }
-  void offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
-             const AllowedFeatures& allowed, GradientSum* room, Split& best) const;
-  void offer_sibling(const SplitSearch& search, const ColumnGroup& group, GradientSum* parent,
-                     const GradientSum* child, const AllowedFeatures& allowed, GradientSum* room,
-                     Split& best) const;
-  Split best_of_groups(std::size_t first) const;
+  void offer(const LeafScan& leaf, const ColumnGroup& group, GradientSum* sums, GradientSum* room,
+             Split& best) const;
+  void offer_sibling(const LeafScan& leaf, const ColumnGroup& group, const GradientSum* sibling,
+                     GradientSum* room, Split& best) const;
 
   BinnedView bins_;
   GrowthParams params_;
@@ -118,7 +167,7 @@ class ScalarEngine final : public GrowthEngine {
   // Of the tree being grown.
   Gradients gradients_;
   std::vector<ScalarLeaf> leaves_;  // by id
-  std::vector<Split> group_best_;
+  std::vector<BestPair> results_;
   std::size_t keep_from_ = 0;  // nodes with as many rows keep their histogram
 };
 
@@ -129,65 +178,150 @@ NewLeaf ScalarEngine::describe(int leaf) const {
           ChildMinimum(params_, fixed).fits_twice(fixed, made.sum)};
 }
 
-int ScalarEngine::team_for(std::size_t rows) const {
-  const std::size_t work = (rows + kScanCost * kBins) * columns_.columns().size();
-  return threads_for(work, kUpdatesPerThread, threads_);
-}
-
 void ScalarEngine::set_features(const std::vector<int>& features) {
   columns_.select(features);
   builder_.set_columns(columns_);
-  group_best_.resize(2 * builder_.groups().size());
   keep_from_ = kKeepFromRows * columns_.mean_codes();
 }
 
 // Offers the features of a group, whose histograms are stored side by side.
-void ScalarEngine::offer(const SplitSearch& search, const ColumnGroup& group, GradientSum* sums,
-                         const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
+void ScalarEngine::offer(const LeafScan& leaf, const ColumnGroup& group, GradientSum* sums,
+                         GradientSum* room, Split& best) const {
   for (int k = 0; k < group.count; ++k) {
-    scan().offer(search, group.column[k], sums + k * kColumnStride, allowed, room, best);
+    scan().offer(leaf.of_leaf, group.column[k], sums + k * kColumnStride, leaf.search.allowed, room,
+                 best);
   }
 }
 
-// The same for the difference between a parent and a child.
-void ScalarEngine::offer_sibling(const SplitSearch& search, const ColumnGroup& group,
-                                 GradientSum* parent, const GradientSum* child,
-                                 const AllowedFeatures& allowed, GradientSum* room,
-                                 Split& best) const {
-  for (int k = 0; k < group.count; ++k, parent += kColumnStride, child += kColumnStride) {
-    const std::size_t first = columns_.features_of(group.column[k]).front();
-    if (!bins_.places[first].is_shared() && allowed[first]) {
-      search.offer_sibling(scan().histogram(first, search.node(), parent, room), child, best);
+// The same for a leaf that has its parent's histograms, from which its sibling's are subtracted.
+void ScalarEngine::offer_sibling(const LeafScan& leaf, const ColumnGroup& group,
+                                 const GradientSum* sibling, GradientSum* room, Split& best) const {
+  GradientSum* parent = histogram(leaf.leaf.slot, group);
+  for (int k = 0; k < group.count; ++k, parent += kColumnStride, sibling += kColumnStride) {
+    scan().offer_sibling(leaf.of_leaf, group.column[k], parent, sibling, leaf.search.allowed, room,
+                         best);
+  }
+}
+
+// Calls use(group, histograms) for the groups of a section, building the histograms of those that
+// are not kept one after another in the same memory.
+template <class Use>
+void ScalarEngine::with_histograms(const LeafScan& scan, bool is_built, Section section, int slot,
+                                   Use use) const {
+  const bool is_kept = scan.leaf.slot >= 0;
+  if (is_kept && !is_built) {
+    builder_.build_section(gradients_, scan.rows, section, slot,
+                           histogram(scan.leaf.slot, section.front()));
+  }
+  for (const ColumnGroup& group : section) {
+    GradientSum* sums = is_kept ? histogram(scan.leaf.slot, group) : scratch_of(slot).group;
+    if (!is_kept) builder_.build_group(gradients_, scan.rows, group, slot, sums);
+    use(group, sums);
+  }
+}
+
+void ScalarEngine::scan_section(const PairScan& pair, std::size_t index, int slot) {
+  const Section section = pair.sections[index];
+  GradientSum* room = scratch_of(slot).feature;
+  BestPair best;
+  if (pair.runs) builder_.add_runs(*pair.runs, section);
+  if (pair.small.is_wanted || pair.subtracts) {
+    with_histograms(pair.small, pair.is_built, section, slot,
+                    [&](const ColumnGroup& group, GradientSum* sums) {
+                      if (pair.small.is_wanted) offer(pair.small, group, sums, room, best.small);
+                      if (pair.subtracts) offer_sibling(*pair.large, group, sums, room, best.large);
+                    });
+  }
+  if (pair.builds_large()) {
+    with_histograms(*pair.large, false, section, slot,
+                    [&](const ColumnGroup& group, GradientSum* sums) {
+                      offer(*pair.large, group, sums, room, best.large);
+                    });
+  }
+  results_[pair.first_result + index] = best;
+}
+
+// In histogram updates.
+std::size_t ScalarEngine::work(const PairScan& pair) const {
+  return (pair.rows_to_add() + kScanCost * kBins) * columns_.columns().size();
+}
+
+// Divides the work for a pair into about `n_tasks` tasks.
+void ScalarEngine::plan(PairScan& pair, std::size_t n_tasks) const {
+  const LeafScan& small = pair.small;
+  if (n_tasks > 1 && small.leaf.slot >= 0 && pair.builds_small() && !pair.builds_large()) {
+    const std::size_t runs = builder_.runs_for(small.rows.count, n_tasks / kTasksPerRun);
+    if (runs > 1) pair.runs = {small.rows, histogram(small.leaf.slot), runs};
+  }
+  if (pair.runs) pair.is_built = true;
+  pair.sections = pair.is_built ? builder_.single_columns() : builder_.sections(n_tasks);
+}
+
+// Divides the work for all pairs into tasks; returns the number of threads that they are worth.
+int ScalarEngine::plan(std::span<PairScan> pairs) {
+  std::size_t total = 0, n_results = 0;
+  for (const PairScan& pair : pairs) total += work(pair);
+  const int team = threads_for(total, kUpdatesPerThread, threads_);
+  const std::size_t n_tasks = team > 1 ? kTasksPerThread * static_cast<std::size_t>(team) : 1;
+  std::vector<RowRuns*> runs;
+  for (PairScan& pair : pairs) {
+    plan(pair, (work(pair) * n_tasks + total - 1) / total);
+    if (pair.runs) runs.push_back(&*pair.runs);
+    pair.first_result = n_results;
+    n_results += pair.sections.size();
+  }
+  builder_.make_room(runs);
+  results_.resize(n_results);
+  return team;
+}
+
+// Finds the best splits of leaves side by side. First, threads build the histograms of runs of
+// rows, and build and scan those of leaves without runs, a section at a time. Then they add up runs
+// and scan the sums.
+void ScalarEngine::evaluate(std::span<PairScan> pairs) {
+  const int team = plan(pairs);
+  std::vector<PairTask> first, second;
+  const auto add = [](std::vector<PairTask>& tasks, const PairScan& pair, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) tasks.push_back({&pair, i});
+  };
+  for (const PairScan& pair : pairs) {
+    if (pair.runs) add(first, pair, builder_.n_tasks(*pair.runs));
+    add(pair.is_built ? second : first, pair, pair.sections.size());
+  }
+  parallel_for(team, first.size(), [&](std::size_t i, int slot) {
+    const auto& [pair, index] = first[i];
+    if (pair->runs) {
+      builder_.build_run(gradients_, *pair->runs, index, slot);
     } else {
-      subtract_histogram(group.n_codes[k], child, parent);
-      scan().offer(search, group.column[k], parent, allowed, room, best);
+      scan_section(*pair, index, slot);
     }
+  });
+  parallel_for(team, second.size(), [&](std::size_t i, int slot) {
+    scan_section(*second[i].pair, second[i].index, slot);
+  });
+  for (const PairScan& pair : pairs) choose(pair);
+}
+
+// The best splits over all sections.
+void ScalarEngine::choose(const PairScan& pair) {
+  for (std::size_t i = 0; i < pair.sections.size(); ++i) {
+    const auto& [small, large] = results_[pair.first_result + i];
+    if (small.beats(pair.small.search.best)) pair.small.search.best = small;
+    if (pair.large && large.beats(pair.large->search.best)) pair.large->search.best = large;
   }
 }
 
-// The best over the groups, whose results are group_best_[first], [first + 2], …
-Split ScalarEngine::best_of_groups(std::size_t first) const {
-  Split best;
-  for (std::size_t i = first; i < group_best_.size(); i += 2) {
-    if (group_best_[i].beats(best)) best = group_best_[i];
-  }
-  return best;
+LeafScan ScalarEngine::leaf_scan(LeafSearch& search, bool is_wanted) {
+  const ScalarLeaf& leaf = at(search.leaf);
+  return {search, leaf, rows_.rows(leaf.rows),
+          SplitSearch(params_, gradients_.fixed, leaf.sum, search.limited), is_wanted};
 }
 
 void ScalarEngine::search(LeafSearch& search) {
   ScalarLeaf& leaf = at(search.leaf);
-  const SplitSearch of_leaf = split_search(search);
-  const RowSet rows = rows_.rows(leaf.rows);
-  const bool is_kept = leaf.slot >= 0;
-  const std::vector<ColumnGroup>& groups = builder_.groups();
-  parallel_for(team_for(is_kept ? 0 : rows.count), groups.size(), [&](std::size_t i, int slot) {
-    Scratch& own = scratch_of(slot);
-    GradientSum* sums = is_kept ? histogram(leaf.slot, groups[i]) : own.group;
-    if (!is_kept) builder_.build_group(gradients_, rows, groups[i], slot, sums);
-    group_best_[2 * i] = Split{};
-    offer(of_leaf, groups[i], sums, search.allowed, own.feature, group_best_[2 * i]);
-  });
-  search.best = best_of_groups(0);
+  PairScan alone{leaf_scan(search, true)};
+  alone.is_built = leaf.slot >= 0;
+  evaluate({&alone, 1});
   leaf.is_waiting = true;
 }
 
@@ -206,7 +340,8 @@ NewLeaf ScalarEngine::plant_root(const Bag& bag) {
   ScalarLeaf root;
   root.rows = rows_.begin(bag);
   root.slot = take_slot(pool_, leaves_);
-  builder_.build(gradients_, rows_.rows(root.rows), team_for(root.rows.count),
+  const std::size_t work = root.rows.count * columns_.columns().size();
+  builder_.build(gradients_, rows_.rows(root.rows), threads_for(work, kUpdatesPerThread, threads_),
                  histogram(root.slot));
   root.sum = sum_of_rows(root);
   leaves_.push_back(root);
@@ -225,18 +360,25 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
 }
 
 void ScalarEngine::divide(std::span<Division> divisions) {
-  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
+  divide_rows(rows_, divisions, leaves_);
+  std::vector<PairScan> pairs;
   for (Division& division : divisions) {
-    const auto& [left, right] = division.children;
-    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
-    at(division.leaf).children = {left.leaf, right.leaf};
-    evaluate_children(division);
+    if (division.is_searched[0] || division.is_searched[1]) {
+      pairs.push_back(pair_scan(division));
+    } else {
+      pool_.release(at(division.leaf).slot);
+    }
+  }
+  evaluate(pairs);
+  for (const PairScan& pair : pairs) {
+    ScalarLeaf &small = at(pair.small.search.leaf), &large = at(pair.large->search.leaf);
+    if (large.rows.count < keep_from_) pool_.release(large.slot);
+    small.is_waiting = large.is_waiting = true;
   }
 }
 
-// Evaluates two new leaves. The histogram of the smaller one is built from its rows, that of the
-// larger one by subtraction if the parent has kept its own.
-void ScalarEngine::evaluate_children(Division& division) {
+// Plans the scans of two new leaves and assigns their histograms.
+PairScan ScalarEngine::pair_scan(Division& division) {
   const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
   const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
   LeafSearch& of_small = division.children[small_side];
@@ -244,46 +386,14 @@ void ScalarEngine::evaluate_children(Division& division) {
   const bool scan_small = division.is_searched[small_side];
   const bool scan_large = division.is_searched[large_side];
   ScalarLeaf &parent = at(division.leaf), &small = at(of_small.leaf), &large = at(of_large.leaf);
-  const bool subtract = scan_large && parent.slot >= 0;
-  if (!subtract) pool_.release(parent.slot);
-  if (!scan_small && !scan_large) return;
+  const bool subtracts = scan_large && parent.slot >= 0;
+  if (!subtracts) pool_.release(parent.slot);
   if (scan_small && small.rows.count >= keep_from_) small.slot = take_slot(pool_, leaves_);
-  if (scan_large && !subtract && large.rows.count >= keep_from_) {
+  if (scan_large && !subtracts && large.rows.count >= keep_from_) {
     large.slot = take_slot(pool_, leaves_);
   }
-  if (subtract) large.slot = std::exchange(parent.slot, -1);
-
-  const SplitSearch search_small = split_search(of_small), search_large = split_search(of_large);
-  const RowSet rows_small = rows_.rows(small.rows), rows_large = rows_.rows(large.rows);
-  const int team = team_for(small.rows.count);
-  const bool is_built = small.slot >= 0 && builder_.divides_rows(small.rows.count, team);
-  if (is_built) builder_.build(gradients_, rows_small, team, histogram(small.slot));
-  const std::vector<ColumnGroup>& groups = builder_.groups();
-  parallel_for(team, groups.size(), [&](std::size_t i, int slot) {
-    Scratch& own = scratch_of(slot);
-    const ColumnGroup& group = groups[i];
-    Split best_small, best_large;
-    if (scan_small || subtract) {
-      GradientSum* sums = small.slot >= 0 ? histogram(small.slot, group) : own.group;
-      if (!is_built) builder_.build_group(gradients_, rows_small, group, slot, sums);
-      if (scan_small) offer(search_small, group, sums, of_small.allowed, own.feature, best_small);
-      if (subtract) {
-        offer_sibling(search_large, group, histogram(large.slot, group), sums, of_large.allowed,
-                      own.feature, best_large);
-      }
-    }
-    if (scan_large && !subtract) {
-      GradientSum* sums = large.slot >= 0 ? histogram(large.slot, group) : own.group;
-      builder_.build_group(gradients_, rows_large, group, slot, sums);
-      offer(search_large, group, sums, of_large.allowed, own.feature, best_large);
-    }
-    group_best_[2 * i] = best_small;
-    group_best_[2 * i + 1] = best_large;
-  });
-  if (scan_small) of_small.best = best_of_groups(0);
-  if (scan_large) of_large.best = best_of_groups(1);
-  if (large.rows.count < keep_from_) pool_.release(large.slot);
-  small.is_waiting = large.is_waiting = true;
+  if (subtracts) large.slot = std::exchange(parent.slot, -1);
+  return {leaf_scan(of_small, scan_small), leaf_scan(of_large, scan_large), subtracts};
 }
 
 void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,

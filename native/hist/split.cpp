@@ -358,7 +358,7 @@ int first_with_half(const SplitContext& node, const FeatureHistogram& histogram,
 Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogram& histogram) {
   Split best;
   const int n_bins = histogram.n_bins;
-  const GradientSum missing = histogram.sums[kMissingBin];
+  const GradientSum missing = histogram.missing;
   if (missing.hc == 0) {
     const int half = first_with_half(node, histogram, n_bins - 1);
     consider_within_limits(node, histogram, n_bins - 1, {0, 0}, half, best);
@@ -370,7 +370,7 @@ Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogra
 }
 
 Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram) {
-  const GradientSum missing = histogram.sums[kMissingBin];
+  const GradientSum missing = histogram.missing;
   if (node.is_sparse()) {
     OccupiedBins scan;
     squeeze(histogram.sums, histogram.n_bins, scan);
@@ -383,7 +383,7 @@ Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram
 Split best_numeric(const SplitContext& node, const FeatureHistogram& histogram) {
   if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
   Split best = best_threshold(node, histogram);
-  node.move_behind_all_numbers(histogram.sums[kMissingBin], histogram.n_bins, best);
+  node.move_behind_all_numbers(histogram.missing, histogram.n_bins, best);
   return best;
 }
 
@@ -518,10 +518,12 @@ void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSu
                                 Split& best) const {
   const SplitContext node{node_for(best, parent.weight), parent.feature, LimitedLeaf{}};
   const bool plain =
-      !parent.categorical && parent.sums[kMissingBin].hc == 0 && !limited_.matters(parent.feature);
+      !parent.categorical && parent.missing.hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {
     subtract_histogram(parent.n_bins, child, parent.sums);
-    return offer(parent, best);
+    FeatureHistogram remaining = parent;
+    remaining.missing = parent.sums[kMissingBin];
+    return offer(remaining, best);
   }
   // The split after the last bin is scanned too, so that every entry is subtracted; it leaves no
   // row on the right.

@@ -14,9 +14,11 @@ namespace hedgerow::hist {
 // The limits of leaf weights that max_delta_step sets.
 Limits widest_limits(const GrowthParams& params);
 
-// The histogram of a feature in a node (kBins entries), and the type of its bins.
+// The histogram of a feature in a node, followed by zeros up to the next multiple of eight, and the
+// type of its bins.
 struct FeatureHistogram {
   GradientSum* sums;
+  GradientSum missing;
   int feature;
   int n_bins;
   bool categorical;
@@ -36,8 +38,8 @@ class SplitSearch {
   // lower bin, missing values right before left; the first of equals wins.
   void offer(const FeatureHistogram& histogram, Split& best) const;
 
-  // Turns a parent's histogram into that of its other child, the node of this search, and offers
-  // it: one pass over 4 KiB instead of two.
+  // Turns a parent's histogram, that of a column, into that of its other child, the node of this
+  // search, and offers it: one pass over 4 KiB instead of two.
   void offer_sibling(const FeatureHistogram& parent, const GradientSum* child, Split& best) const;
 
  private:

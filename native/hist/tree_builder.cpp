@@ -22,6 +22,14 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
 
 }  // namespace
 
+// One for each thread, so that all have work in small leaves; but no more than an eighth of the
+// tree: few leaves are then evaluated in vain, and fewer calls than the tree is deep are not
+// possible anyway.
+int leaves_ahead_for(const GrowthParams& params, int threads) {
+  constexpr int kShare = 8;
+  return std::clamp((most_leaves(params) + kShare - 1) / kShare, 1, std::max(threads, 1));
+}
+
 TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constraints,
                          std::span<const std::int32_t> n_bins, int leaves_ahead)
     : params_(params),

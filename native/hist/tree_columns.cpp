@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "table/bundle.hpp"
+#include "table/place.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -43,12 +43,29 @@ TreeColumns::TreeColumns(const BinnedView& bins, std::size_t min_rows)
 
 TreeColumns::TreeColumns(const BinnedView& bins, std::vector<bool> can_split)
     : bins_(bins),
-      features_of_(members_of(bins.places, static_cast<std::size_t>(bins.n_columns))),
+      features_of_(static_cast<std::size_t>(bins.n_columns)),
+      digits_of_(features_of_.size()),
+      n_codes_(features_of_.size()),
       can_split_(std::move(can_split)) {
-  for (const std::vector<std::size_t>& sharing : features_of_) {
-    const std::size_t last = sharing.back();
-    n_codes_.push_back(bins.places[last].first + bins.n_bins[last]);
+  for (std::size_t feature = 0; feature < bins.places.size(); ++feature) {
+    const Place& place = bins.places[feature];
+    const auto column = static_cast<std::size_t>(place.column);
+    const int end =
+        place.is_joint() ? place.stride * place.radix : place.first + bins.n_bins[feature];
+    n_codes_[column] = std::max(n_codes_[column], end);
+    if (place.radix == 1) continue;  // a constant
+    auto& features = place.is_joint() ? digit_at(place).features : features_of_[column];
+    if (can_split_[feature]) features.push_back(feature);
   }
+}
+
+// The digit of a place, which is made if it is the first there.
+Digit& TreeColumns::digit_at(const Place& place) {
+  std::vector<Digit>& digits = digits_of_[static_cast<std::size_t>(place.column)];
+  const auto at = std::find_if(digits.begin(), digits.end(),
+                               [&](const Digit& digit) { return digit.stride <= place.stride; });
+  if (at != digits.end() && at->stride == place.stride) return *at;
+  return *digits.insert(at, {place.stride, place.radix, {}});
 }
 
 void TreeColumns::select(const std::vector<int>& features) {

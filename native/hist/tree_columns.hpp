@@ -8,6 +8,13 @@
 
 namespace hedgerow::hist {
 
+// A digit of a joint column's codes, and those of its features that can be split: one, or some of a
+// bundle.
+struct Digit {
+  int stride, radix;
+  std::vector<std::size_t> features;
+};
+
 class TreeColumns {
  public:
   // A feature with fewer than `min_rows` rows outside one bin cannot be split.
@@ -20,10 +27,15 @@ class TreeColumns {
   void select(const std::vector<int>& features);
 
   const std::vector<int>& columns() const { return columns_; }
-  // The features of a column of the table, and its number of codes without the missing bin.
+  // The features of a column of the table that can be split, if it is not joint.
   const std::vector<std::size_t>& features_of(int column) const {
     return features_of_[static_cast<std::size_t>(column)];
   }
+  // The digits of a joint column, in decreasing order of their strides; none of another column.
+  const std::vector<Digit>& digits_of(int column) const {
+    return digits_of_[static_cast<std::size_t>(column)];
+  }
+  // The number of codes of a column, without the missing bin.
   int n_codes(int column) const { return n_codes_[static_cast<std::size_t>(column)]; }
   // The mean number of codes of the tree's columns.
   std::size_t mean_codes() const;
@@ -33,8 +45,11 @@ class TreeColumns {
                                        std::size_t widest = kGroupWidth) const;
 
  private:
+  Digit& digit_at(const Place& place);
+
   const BinnedView& bins_;
   std::vector<std::vector<std::size_t>> features_of_;  // of each column
+  std::vector<std::vector<Digit>> digits_of_;
   std::vector<int> n_codes_;
   std::vector<bool> can_split_;  // of each feature
   std::vector<int> columns_;     // in increasing order

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ namespace {
 // Words added to histograms that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 2'000;
 constexpr std::size_t kScanCost = 5;
+// Tasks of a region for each thread.
+constexpr std::size_t kTasksPerThread = 2;
 // Smaller nodes do not keep their histogram.
 constexpr std::size_t kKeepFromRows = 1024;
 // In nodes of fewer rows most bins are empty.
@@ -34,8 +37,8 @@ constexpr std::size_t kRowsPerRun = 8192;
 // panel, and those of a panel fit into the second-level cache.
 constexpr std::size_t kGroupBytes = 32 << 20;
 
-// Memory for the histograms of a group that are not kept, all zero between uses; one per active
-// thread.
+// Memory for the histograms of a group that are not kept, all zero between uses, or for the digits
+// of a joint column; one per active thread.
 class ScratchPool {
  public:
   void resize(std::size_t words) {
@@ -72,10 +75,36 @@ struct VectorLeaf : EngineLeaf {
   Words sums, left_sums;  // of its rows, and of the left child of its best split
 };
 
-// A leaf whose best split is searched.
+// A leaf whose histograms are scanned for its best split.
 struct LeafCandidate {
   LeafSearch& search;
+  VectorLeaf& leaf;
   VectorSearch of_leaf;
+  bool is_wanted;  // false: its histograms serve its sibling only
+};
+
+// Two new leaves. The histograms of the smaller one are built from its rows, those of the larger
+// one by subtraction if the parent has kept its own.
+struct CandidatePair {
+  LeafCandidate small;
+  std::optional<LeafCandidate> large = {};  // none: a leaf alone
+  bool subtracts = false;
+  std::vector<int> runs = {};    // the slots of the small one's runs, if threads divide its rows
+  std::size_t first_result = 0;  // of its groups
+
+  bool builds_small() const { return small.is_wanted || subtracts; }
+  bool builds_large() const { return large && large->is_wanted && !subtracts; }
+};
+
+// The best splits of two leaves on the columns of a group.
+struct BestVectorPair {
+  VectorSplit small, large;
+};
+
+// A part of the work for a pair: a group of columns, or a run of rows in a group.
+struct CandidateTask {
+  const CandidatePair* pair;
+  std::size_t group, run;
 };
 
 void subtract(const std::uint64_t* __restrict child, std::uint64_t* __restrict parent,
@@ -126,7 +155,6 @@ class VectorEngine final : public GrowthEngine {
   void make_groups();
   std::size_t widest_group() const;
   Words sum_up(const RowRange& leaf) const;
-  int team_for(std::size_t rows) const;
   std::size_t group_words(const ColumnGroup& group) const {
     return VectorHistograms::size(gradients_, static_cast<std::size_t>(group.count));
   }
@@ -134,13 +162,23 @@ class VectorEngine final : public GrowthEngine {
     const auto first = static_cast<std::size_t>(group.first);
     return {pool_.at<std::uint64_t>(slot) + VectorHistograms::size(gradients_, first), group.count};
   }
-  std::size_t runs_for(const VectorLeaf& leaf) const;
-  void build_by_runs(const VectorLeaf& leaf, std::size_t runs);
-  LeafCandidate candidate(LeafSearch& search);
-  void evaluate_children(Division& division);
-  void choose(LeafCandidate& candidate, std::size_t which);
+  LeafCandidate candidate(LeafSearch& search, bool is_wanted);
+  CandidatePair candidate_pair(Division& division);
+  std::size_t work(const CandidatePair& pair) const;
+  int plan(std::span<CandidatePair> pairs);
+  void plan_runs(CandidatePair& pair, std::size_t n_tasks);
+  void evaluate(std::span<CandidatePair> pairs);
+  void build_run(const CandidatePair& pair, const ColumnGroup& group, std::size_t run) const;
+  void scan_group(const CandidatePair& pair, std::size_t group);
+  void choose(CandidatePair& pair);
   void offer(const LeafCandidate& candidate, const ColumnGroup& group,
-             const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best) const;
+             const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best);
+  void offer(const LeafCandidate& candidate, const std::vector<std::size_t>& features,
+             const VectorHistograms& histograms, int column, BinSet* occupied,
+             VectorSplit& best) const;
+  void offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
+                    const VectorHistograms& of_group, int column, bool is_sparse,
+                    VectorSplit& best);
   template <class Use>
   void with_histograms(const VectorLeaf& leaf, const ColumnGroup& group, bool is_built, Use use);
 
@@ -152,13 +190,13 @@ class VectorEngine final : public GrowthEngine {
   RowPartition rows_;
   TreeColumns columns_;
   HistogramPool pool_;
-  ScratchPool scratch_;
+  ScratchPool scratch_, digit_rooms_;
 
   // Of the tree being grown.
   VectorGradients gradients_;
   std::vector<VectorLeaf> leaves_;  // by the engine's numbers
   std::vector<ColumnGroup> groups_;
-  std::vector<std::array<VectorSplit, 2>> group_best_;
+  std::vector<BestVectorPair> results_;
 };
 
 std::size_t VectorEngine::widest_group() const {
@@ -175,6 +213,7 @@ void VectorEngine::set_gradients(const VectorGradients& gradients) {
   const std::size_t bytes = sizeof(std::uint64_t) * VectorHistograms::size(gradients_, 1);
   pool_ = HistogramPool(bytes * static_cast<std::size_t>(bins_.n_columns), histogram_bytes_, 0);
   scratch_.resize(VectorHistograms::size(gradients_, widest_group()));
+  digit_rooms_.resize(VectorDigit::room(gradients_));
   if (!is_first) make_groups();
 }
 
@@ -187,7 +226,6 @@ void VectorEngine::make_groups() {
   const std::size_t blocks = static_cast<std::size_t>(bins_.n_columns - 1) / bins_.width + 1;
   const auto team = static_cast<std::size_t>(threads_);
   groups_ = columns_.make_groups((team + blocks - 1) / blocks, widest_group());
-  group_best_.resize(groups_.size());
 }
 
 NewLeaf VectorEngine::describe(int leaf) const {
@@ -195,13 +233,6 @@ NewLeaf VectorEngine::describe(int leaf) const {
   const std::uint64_t* sums = made.sums.data();
   return {leaf, made.rows.count, gradients_.weight(sums),
           VectorChildMinimum(params_, gradients_).fits(gradients_.lane(sums, 0), 2)};
-}
-
-int VectorEngine::team_for(std::size_t rows) const {
-  const std::size_t scanned = std::min<std::size_t>(rows, kBins) * kScanCost;
-  const auto panels = static_cast<std::size_t>(gradients_.lanes.n_panels());
-  return threads_for((rows + scanned) * columns_.columns().size() * panels, kUpdatesPerThread,
-                     threads_);
 }
 
 // The sums of a leaf's rows.
@@ -240,41 +271,81 @@ std::array<NewLeaf, 2> VectorEngine::make_children(int leaf, const Split& split)
   return {describe(left), describe(right)};
 }
 
-LeafCandidate VectorEngine::candidate(LeafSearch& search) {
-  return {search, {params_, gradients_, at(search.leaf).sums.data()}};
+LeafCandidate VectorEngine::candidate(LeafSearch& search, bool is_wanted) {
+  VectorLeaf& leaf = at(search.leaf);
+  return {search, leaf, {params_, gradients_, leaf.sums.data()}, is_wanted};
 }
 
-// Threads divide the rows of a node if there are more threads than groups of columns.
-std::size_t VectorEngine::runs_for(const VectorLeaf& leaf) const {
-  const auto team = static_cast<std::size_t>(team_for(leaf.rows.count));
-  const std::size_t most_runs = (team + groups_.size() - 1) / groups_.size();
-  return leaf.slot < 0 ? 1 : std::clamp<std::size_t>(leaf.rows.count / kRowsPerRun, 1, most_runs);
+// In words added to histograms.
+std::size_t VectorEngine::work(const CandidatePair& pair) const {
+  std::size_t rows = pair.builds_small() ? pair.small.leaf.rows.count : 0;
+  if (pair.builds_large()) rows += pair.large->leaf.rows.count;
+  const std::size_t scanned = std::min<std::size_t>(rows, kBins) * kScanCost;
+  const auto panels = static_cast<std::size_t>(gradients_.lanes.n_panels());
+  return (rows + scanned) * columns_.columns().size() * panels;
 }
 
-void VectorEngine::build_by_runs(const VectorLeaf& leaf, std::size_t runs) {
-  std::vector<int> part = {leaf.slot};
-  while (part.size() < runs) {
-    const int slot = take_slot(pool_, leaves_);
-    if (slot < 0) break;
-    part.push_back(slot);
+// Threads divide the rows of a leaf if there are fewer groups of columns than it should have tasks.
+void VectorEngine::plan_runs(CandidatePair& pair, std::size_t n_tasks) {
+  const VectorLeaf& leaf = pair.small.leaf;
+  if (leaf.slot < 0 || pair.builds_large()) return;
+  const std::size_t most = (n_tasks + groups_.size() - 1) / groups_.size();
+  const std::size_t count = std::min(most, leaf.rows.count / kRowsPerRun);
+  if (count < 2) return;
+  pair.runs = {leaf.slot};
+  for (int slot; pair.runs.size() < count && (slot = pool_.acquire()) >= 0;) {
+    pair.runs.push_back(slot);
   }
-  runs = part.size();
-  const RowSet rows = rows_.rows(leaf.rows);
-  parallel_for(threads_, groups_.size() * runs, [&](std::size_t i) {
-    const std::size_t run = i % runs;
-    const ColumnGroup& group = groups_[i / runs];
-    const RowSet slice = rows.slice(rows.count * run / runs, rows.count * (run + 1) / runs);
-    const VectorHistograms of_group = histograms(part[run], group);
-    std::fill_n(of_group.words, group_words(group), 0);
-    add_rows(bins_, group, gradients_, slice, of_group, nullptr);
-  });
-  parallel_for(threads_, groups_.size(), [&](std::size_t i) {
-    for (std::size_t run = 1; run < runs; ++run) {
-      add(histograms(part[run], groups_[i]).words, histograms(leaf.slot, groups_[i]).words,
-          group_words(groups_[i]));
+}
+
+// Divides the work for all pairs into tasks; returns the number of threads that they are worth.
+int VectorEngine::plan(std::span<CandidatePair> pairs) {
+  std::size_t total = 0, n_results = 0;
+  for (const CandidatePair& pair : pairs) total += work(pair);
+  const int team = threads_for(total, kUpdatesPerThread, threads_);
+  const std::size_t n_tasks = team > 1 ? kTasksPerThread * static_cast<std::size_t>(team) : 1;
+  for (CandidatePair& pair : pairs) {
+    plan_runs(pair, (work(pair) * n_tasks + total - 1) / total);
+    pair.first_result = n_results;
+    n_results += groups_.size();
+  }
+  results_.resize(n_results);
+  return team;
+}
+
+void VectorEngine::build_run(const CandidatePair& pair, const ColumnGroup& group,
+                             std::size_t run) const {
+  const RowSet rows = rows_.rows(pair.small.leaf.rows);
+  const std::size_t n = pair.runs.size();
+  const VectorHistograms of_group = histograms(pair.runs[run], group);
+  std::fill_n(of_group.words, group_words(group), 0);
+  add_rows(bins_, group, gradients_, rows.slice(rows.count * run / n, rows.count * (run + 1) / n),
+           of_group, nullptr);
+}
+
+// Finds the best splits of leaves side by side. First, threads build the histograms of runs of
+// rows, and build and scan those of leaves without runs, a group at a time. Then they add up runs
+// and scan the sums.
+void VectorEngine::evaluate(std::span<CandidatePair> pairs) {
+  const int team = plan(pairs);
+  std::vector<CandidateTask> first, second;
+  for (const CandidatePair& pair : pairs) {
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      for (std::size_t run = 0; run < pair.runs.size(); ++run) first.push_back({&pair, group, run});
+      (pair.runs.empty() ? first : second).push_back({&pair, group, 0});
+    }
+  }
+  parallel_for(team, first.size(), [&](std::size_t i) {
+    const auto& [pair, group, run] = first[i];
+    if (pair->runs.empty()) {
+      scan_group(*pair, group);
+    } else {
+      build_run(*pair, groups_[group], run);
     }
   });
-  for (std::size_t run = 1; run < runs; ++run) pool_.release(part[run]);
+  parallel_for(team, second.size(),
+               [&](std::size_t i) { scan_group(*second[i].pair, second[i].group); });
+  for (CandidatePair& pair : pairs) choose(pair);
 }
 
 // Builds a leaf's histograms of a group, in its slot if it has one, and calls use(histograms,
@@ -307,52 +378,112 @@ void VectorEngine::with_histograms(const VectorLeaf& leaf, const ColumnGroup& gr
 
 // Offers the features of a group to the search for a leaf's best split.
 void VectorEngine::offer(const LeafCandidate& candidate, const ColumnGroup& group,
-                         const VectorHistograms& of_group, BinSet* occupied,
-                         VectorSplit& best) const {
+                         const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best) {
   for (int k = 0; k < group.count; ++k) {
-    for (const std::size_t feature : columns_.features_of(group.column[k])) {
-      if (!candidate.search.allowed[feature]) continue;
-      candidate.of_leaf.offer(
-          {static_cast<int>(feature), bins_.n_bins[feature], bins_.is_categorical[feature],
-           constraints_.weight(feature), constraints_.direction(feature), bins_.places[feature],
-           of_group, k, occupied ? occupied + k : nullptr},
-          best);
+    const std::vector<Digit>& digits = columns_.digits_of(group.column[k]);
+    if (digits.empty()) {
+      offer(candidate, columns_.features_of(group.column[k]), of_group, k,
+            occupied ? occupied + k : nullptr, best);
+    } else {
+      offer_digits(candidate, digits, of_group, k, occupied != nullptr, best);
     }
   }
+}
+
+// The same for features of one column, or digit.
+void VectorEngine::offer(const LeafCandidate& candidate, const std::vector<std::size_t>& features,
+                         const VectorHistograms& histograms, int column, BinSet* occupied,
+                         VectorSplit& best) const {
+  for (const std::size_t feature : features) {
+    if (!candidate.search.allowed[feature]) continue;
+    candidate.of_leaf.offer(
+        {static_cast<int>(feature), bins_.n_bins[feature], bins_.is_categorical[feature],
+         constraints_.weight(feature), constraints_.direction(feature), bins_.places[feature],
+         histograms, column, occupied},
+        best);
+  }
+}
+
+// The same for the digits of a joint column, one after another. In a sparse node only occupied bins
+// are scanned.
+void VectorEngine::offer_digits(const LeafCandidate& candidate, const std::vector<Digit>& digits,
+                                const VectorHistograms& of_group, int column, bool is_sparse,
+                                VectorSplit& best) {
+  Buffer<std::uint64_t> memory = digit_rooms_.take();
+  VectorDigit digit(gradients_, memory.get(), of_group, column);
+  for (const Digit& next : digits) {
+    digit.sum_up(next.stride, next.radix);
+    if (next.features.empty()) continue;
+    const std::size_t feature = next.features.front();
+    const bool is_bundle = bins_.places[feature].is_bundled();
+    BinSet occupied;
+    if (!is_bundle) {
+      digit.move_missing(bins_.n_bins[feature], next.radix);
+      if (is_sparse) occupied = digit.occupied(bins_.n_bins[feature]);
+    }
+    offer(candidate, next.features, digit.histogram(), 0,
+          is_sparse && !is_bundle ? &occupied : nullptr, best);
+  }
+  digit_rooms_.give_back(std::move(memory));
+}
+
+// Builds the histograms of a group, or adds up their runs, and scans them.
+void VectorEngine::scan_group(const CandidatePair& pair, std::size_t index) {
+  const ColumnGroup& group = groups_[index];
+  BestVectorPair best;
+  for (std::size_t run = 1; run < pair.runs.size(); ++run) {
+    add(histograms(pair.runs[run], group).words, histograms(pair.runs[0], group).words,
+        group_words(group));
+  }
+  if (pair.builds_small()) {
+    with_histograms(pair.small.leaf, group, !pair.runs.empty(),
+                    [&](const VectorHistograms& small_sums, BinSet* occupied) {
+                      if (pair.small.is_wanted)
+                        offer(pair.small, group, small_sums, occupied, best.small);
+                      if (!pair.subtracts) return;
+                      const VectorHistograms large_sums = histograms(pair.large->leaf.slot, group);
+                      subtract(small_sums.words, large_sums.words, group_words(group));
+                      offer(*pair.large, group, large_sums, nullptr, best.large);
+                    });
+  }
+  if (pair.builds_large()) {
+    with_histograms(pair.large->leaf, group, false,
+                    [&](const VectorHistograms& large_sums, BinSet* occupied) {
+                      offer(*pair.large, group, large_sums, occupied, best.large);
+                    });
+  }
+  results_[pair.first_result + index] = std::move(best);
 }
 
 // Called for the root, which has no sibling.
 void VectorEngine::search(LeafSearch& search) {
   VectorLeaf& leaf = at(search.leaf);
   if (leaf.rows.count >= kKeepFromRows) leaf.slot = take_slot(pool_, leaves_);
-  LeafCandidate root = candidate(search);
-  const std::size_t runs = runs_for(leaf);
-  if (runs > 1) build_by_runs(leaf, runs);
-  parallel_for(team_for(leaf.rows.count), groups_.size(), [&](std::size_t i) {
-    VectorSplit best;
-    with_histograms(leaf, groups_[i], runs > 1,
-                    [&](const VectorHistograms& of_group, BinSet* occupied) {
-                      offer(root, groups_[i], of_group, occupied, best);
-                    });
-    group_best_[i][0] = std::move(best);
-  });
-  choose(root, 0);
+  CandidatePair alone{candidate(search, true)};
+  evaluate({&alone, 1});
   leaf.is_waiting = true;
 }
 
 void VectorEngine::divide(std::span<Division> divisions) {
-  for (const Division& division : divisions) at(division.leaf).is_waiting = false;
+  divide_rows(rows_, divisions, leaves_);
+  std::vector<CandidatePair> pairs;
   for (Division& division : divisions) {
-    const auto& [left, right] = division.children;
-    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
-    at(division.leaf).children = {left.leaf, right.leaf};
-    evaluate_children(division);
+    if (division.is_searched[0] || division.is_searched[1]) {
+      pairs.push_back(candidate_pair(division));
+    } else {
+      pool_.release(at(division.leaf).slot);
+    }
+  }
+  evaluate(pairs);
+  for (const CandidatePair& pair : pairs) {
+    VectorLeaf &small = pair.small.leaf, &large = pair.large->leaf;
+    if (large.rows.count < kKeepFromRows) pool_.release(large.slot);
+    small.is_waiting = large.is_waiting = true;
   }
 }
 
-// Evaluates two new leaves. The histograms of the smaller one are built from its rows, those of the
-// larger one by subtraction if the parent has kept its own.
-void VectorEngine::evaluate_children(Division& division) {
+// Two new leaves, with their histograms assigned.
+CandidatePair VectorEngine::candidate_pair(Division& division) {
   const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
   const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
   const bool scan_small = division.is_searched[small_side];
@@ -361,52 +492,28 @@ void VectorEngine::evaluate_children(Division& division) {
              &large = at(division.children[large_side].leaf);
   const bool subtracts = scan_large && parent.slot >= 0;
   if (!subtracts) pool_.release(parent.slot);
-  if (!scan_small && !scan_large) return;
   if (scan_small && small.rows.count >= kKeepFromRows) small.slot = take_slot(pool_, leaves_);
   if (scan_large && !subtracts && large.rows.count >= kKeepFromRows) {
     large.slot = take_slot(pool_, leaves_);
   }
   if (subtracts) large.slot = std::exchange(parent.slot, -1);
-
-  LeafCandidate of_small = candidate(division.children[small_side]);
-  LeafCandidate of_large = candidate(division.children[large_side]);
-  const std::size_t runs = runs_for(small);
-  if (runs > 1) build_by_runs(small, runs);
-  parallel_for(team_for(small.rows.count), groups_.size(), [&](std::size_t i) {
-    const ColumnGroup& group = groups_[i];
-    std::array<VectorSplit, 2> best;
-    if (scan_small || subtracts) {
-      with_histograms(small, group, runs > 1,
-                      [&](const VectorHistograms& small_sums, BinSet* occupied) {
-                        if (scan_small) offer(of_small, group, small_sums, occupied, best[0]);
-                        if (!subtracts) return;
-                        const VectorHistograms large_sums = histograms(large.slot, group);
-                        subtract(small_sums.words, large_sums.words, group_words(group));
-                        offer(of_large, group, large_sums, nullptr, best[1]);
-                      });
-    }
-    if (scan_large && !subtracts) {
-      with_histograms(large, group, false,
-                      [&](const VectorHistograms& large_sums, BinSet* occupied) {
-                        offer(of_large, group, large_sums, occupied, best[1]);
-                      });
-    }
-    group_best_[i] = std::move(best);
-  });
-  choose(of_small, 0);
-  choose(of_large, 1);
-  if (large.rows.count < kKeepFromRows) pool_.release(large.slot);
-  small.is_waiting = large.is_waiting = true;
+  return {candidate(division.children[small_side], scan_small),
+          candidate(division.children[large_side], scan_large), subtracts};
 }
 
-// The best over the groups.
-void VectorEngine::choose(LeafCandidate& candidate, std::size_t which) {
-  Words& left_sums = at(candidate.search.leaf).left_sums;
-  for (std::array<VectorSplit, 2>& best : group_best_) {
-    if (!best[which].beats(candidate.search.best)) continue;
-    candidate.search.best = best[which];
-    left_sums = std::move(best[which].left_sums);
+// The best splits over all groups; releases the memory of runs.
+void VectorEngine::choose(CandidatePair& pair) {
+  const auto keep_better = [](LeafCandidate& candidate, VectorSplit& split) {
+    if (!split.beats(candidate.search.best)) return;
+    candidate.search.best = split;
+    candidate.leaf.left_sums = std::move(split.left_sums);
+  };
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    BestVectorPair& best = results_[pair.first_result + group];
+    keep_better(pair.small, best.small);
+    if (pair.large) keep_better(*pair.large, best.large);
   }
+  for (std::size_t run = 1; run < pair.runs.size(); ++run) pool_.release(pair.runs[run]);
 }
 
 void VectorEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,

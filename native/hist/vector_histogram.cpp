@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "hist/joint_histogram.hpp"
+
 namespace hedgerow::hist {
 namespace {
 
@@ -87,6 +89,42 @@ void dispatch(std::size_t words, bool gather, Call call) {
 }
 
 }  // namespace
+
+void VectorDigit::sum_up(int stride, int radix) {
+  for (int panel = 0; panel < gradients_.lanes.n_panels(); ++panel) {
+    const std::uint64_t* codes =
+        is_first_ ? joint_.column(gradients_, panel, column_) : rest(panel);
+    sum_digit(gradients_.width(panel), static_cast<std::size_t>(stride),
+              static_cast<std::size_t>(radix), codes, rest(panel),
+              histogram().column(gradients_, panel, 0));
+  }
+  is_first_ = false;
+}
+
+void VectorDigit::move_missing(int n_bins, int radix) {
+  for (int panel = 0; panel < gradients_.lanes.n_panels(); ++panel) {
+    const std::size_t width = gradients_.width(panel);
+    std::uint64_t* bins = histogram().column(gradients_, panel, 0);
+    std::uint64_t* missing = bins + kMissingBin * width;
+    if (radix > n_bins) {
+      std::copy_n(bins + static_cast<std::size_t>(n_bins) * width, width, missing);
+    } else {
+      std::fill_n(missing, width, 0);
+    }
+  }
+}
+
+BinSet VectorDigit::occupied(int n_bins) const {
+  const std::uint64_t* bins = histogram().column(gradients_, 0, 0);
+  BinSet occupied = {};
+  const auto look_at = [&](std::size_t bin) {
+    const bool has_rows = gradients_.count(bins + bin * gradients_.width(0)) > 0;
+    occupied.bits[bin / 64] |= static_cast<std::uint64_t>(has_rows) << (bin % 64);
+  };
+  for (std::size_t bin = 0; bin < static_cast<std::size_t>(n_bins); ++bin) look_at(bin);
+  look_at(kMissingBin);
+  return occupied;
+}
 
 void add_rows(const BinnedView& bins, const ColumnGroup& group, const VectorGradients& gradients,
               const RowSet& rows, const VectorHistograms& histograms, BinSet* occupied) {

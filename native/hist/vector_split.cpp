@@ -302,7 +302,7 @@ BinList every_bin(const VectorFeature& feature) {
   bins.count = feature.n_bins;
   std::iota(bins.bin, bins.bin + bins.count, std::uint8_t{0});
   std::iota(bins.code, bins.code + bins.count, std::uint8_t{0});
-  if (!feature.place.is_shared()) return bins;
+  if (!feature.place.is_bundled()) return bins;
   for (int bin = 0; bin < feature.n_bins; ++bin) {
     const bool is_zeros = bin == feature.place.zero_bin;
     bins.code[bin] = static_cast<std::uint8_t>(is_zeros ? 0 : feature.place.code(bin));
@@ -326,7 +326,7 @@ BinList occupied_bins(const BinSet& occupied) {
 
 // The bins to scan.
 BinList bins_of(const VectorFeature& feature) {
-  const bool are_few = feature.occupied && !feature.place.is_shared();
+  const bool are_few = feature.occupied && !feature.place.is_bundled();
   BinList bins = are_few ? occupied_bins(*feature.occupied) : every_bin(feature);
   std::fill_n(bins.code + bins.count, kPanelWidth, std::uint8_t{0});
   return bins;
@@ -413,10 +413,10 @@ void consider(const VectorSplitContext& node, const VectorFeature& feature, cons
 VectorSplit best_numeric(const VectorSplitContext& node, const VectorFeature& feature,
                          double gain_to_beat) {
   VectorSplit best;
-  if (feature.place.is_shared()) find_zeros(node, feature);
+  if (feature.place.is_bundled()) find_zeros(node, feature);
   BinList bins = bins_of(feature);
   const bool has_missing =
-      !feature.place.is_shared() && node.count_of(sums_at(node, feature, 0, kMissingBin)).hc > 0;
+      !feature.place.is_bundled() && node.count_of(sums_at(node, feature, 0, kMissingBin)).hc > 0;
   if (feature.direction != 0) {
     best = best_ordered(node, feature, bins, has_missing);
   } else {

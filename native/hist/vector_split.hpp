@@ -9,7 +9,8 @@
 
 namespace hedgerow::hist {
 
-// A feature in a node: its histogram, and the type of its bins.
+// A feature in a node: the histogram of its column, or of its digit in a joint column, and the type
+// of its bins.
 struct VectorFeature {
   int feature;
   int n_bins;

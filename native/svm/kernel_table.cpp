@@ -26,7 +26,9 @@ constexpr std::size_t kVectorBytes = 32, kVectors = 2, kTileRows = 6;
 constexpr std::size_t kVectorBytes = 16, kVectors = 2, kTileRows = 6;
 #endif
 constexpr std::size_t kPanelRows = 64;   // of the table
-constexpr std::size_t kRowsAtOnce = 48;  // query rows of a task
+constexpr std::size_t kRowsAtOnce = 48;  // query rows of a task, at least
+// Fewer values than this are copied before another thread is awake.
+constexpr std::size_t kFewValues = 1 << 15;
 
 template <class T>
 struct TileVectors {
@@ -240,25 +242,29 @@ T KernelTable<T>::centred(double value, std::size_t feature) const {
 
 template <class T>
 KernelTable<T>::KernelTable(const KernelRule& rule, const RowMatrix& rows,
-                            std::span<const double> centre)
+                            std::span<const double> centre, int threads)
     : rule_(rule),
       n_(rows.n),
       d_(rows.d),
       centre_(centre.begin(), centre.end()),
       scale_(rule.scale()) {
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
-  panels_.resize(n_panels * kPanelRows * d_);
+  panels_ = Buffer<T>(n_panels * kPanelRows * d_);
   half_norms_.resize(n_panels * kPanelRows);
-  for (std::size_t i = 0; i < n_; ++i) {
-    T* to = panels_.data() + i / kPanelRows * kPanelRows * d_ + i % kPanelRows;
-    double squares = 0.0;
-    for (std::size_t j = 0; j < d_; ++j) {
-      const T x = centred(rows.row(i)[j], j);
-      to[j * kPanelRows] = x;
-      squares += static_cast<double>(x) * static_cast<double>(x);
+  parallel_for(threads_for(n_ * d_, kFewValues, threads), n_panels, [&](std::size_t panel) {
+    T* to = panels_.get() + panel * kPanelRows * d_;
+    const std::size_t first = panel * kPanelRows, n = std::min(kPanelRows, n_ - first);
+    if (n < kPanelRows) std::fill_n(to, kPanelRows * d_, T{0});
+    for (std::size_t i = 0; i < n; ++i) {
+      double squares = 0.0;
+      for (std::size_t j = 0; j < d_; ++j) {
+        const T x = centred(rows.row(first + i)[j], j);
+        to[j * kPanelRows + i] = x;
+        squares += static_cast<double>(x) * static_cast<double>(x);
+      }
+      half_norms_[first + i] = static_cast<T>(0.5 * squares);
     }
-    half_norms_[i] = static_cast<T>(0.5 * squares);
-  }
+  });
 }
 
 template <class T>
@@ -287,15 +293,20 @@ typename KernelTable<T>::QueryTiles KernelTable<T>::pack(const RowMatrix& rows, 
 
 // Rows of the table.
 template <class T>
-typename KernelTable<T>::QueryTiles KernelTable<T>::pack(std::span<const std::int64_t> rows) const {
+typename KernelTable<T>::QueryTiles KernelTable<T>::pack(std::span<const std::int64_t> rows,
+                                                         int threads) const {
   QueryTiles queries = room_for(rows.size());
-  for (std::size_t q = 0; q < queries.n; ++q) {
-    const auto row = static_cast<std::size_t>(rows[q]);
-    T* to = queries.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
-    const T* from = panels_.data() + row / kPanelRows * kPanelRows * d_ + row % kPanelRows;
-    for (std::size_t j = 0; j < d_; ++j) to[j * kTileRows] = from[j * kPanelRows];
-    queries.half_norms[q] = half_norms_[row];
-  }
+  const std::size_t n_tasks = (rows.size() + kRowsAtOnce - 1) / kRowsAtOnce;
+  parallel_for(threads_for(rows.size() * d_, kFewValues, threads), n_tasks, [&](std::size_t task) {
+    const std::size_t end = std::min((task + 1) * kRowsAtOnce, queries.n);
+    for (std::size_t q = task * kRowsAtOnce; q < end; ++q) {
+      const auto row = static_cast<std::size_t>(rows[q]);
+      T* to = queries.values.data() + q / kTileRows * d_ * kTileRows + q % kTileRows;
+      const T* from = panels_.get() + row / kPanelRows * kPanelRows * d_ + row % kPanelRows;
+      for (std::size_t j = 0; j < d_; ++j) to[j * kTileRows] = from[j * kPanelRows];
+      queries.half_norms[q] = half_norms_[row];
+    }
+  });
   return queries;
 }
 
@@ -303,7 +314,7 @@ template <class T>
 void KernelTable<T>::tile(const QueryTiles& queries, std::size_t first, std::size_t panel,
                           T* out) const {
   const T* rows = queries.values.data() + first * d_;
-  const T* columns = panels_.data() + panel * kPanelRows * d_;
+  const T* columns = panels_.get() + panel * kPanelRows * d_;
   if (rule_.kind == KernelKind::laplacian) {
     sum_tile<Distance>(rows, columns, d_, out);
   } else {
@@ -318,21 +329,33 @@ void KernelTable<T>::tile(const QueryTiles& queries, std::size_t first, std::siz
 template <class T>
 void KernelTable<T>::fill(std::span<const std::int64_t> rows, std::span<const std::int64_t> slots,
                           T* values, int threads) const {
-  // As many panels as stay in the cache while they are multiplied with all rows.
-  constexpr std::size_t kNear = 1 << 18;
-  const std::size_t panel_bytes = kPanelRows * std::max<std::size_t>(d_, 1) * sizeof(T);
-  const std::size_t at_once = std::clamp<std::size_t>(kNear / panel_bytes, 2, 16);
-  const QueryTiles all = pack(rows);
+  // A task multiplies some rows with as many panels as stay in the cache meanwhile, and there are
+  // several tasks for each thread: few panels, then parts of the rows.
+  constexpr std::size_t kNear = 1 << 18, kTasksPerThread = 4;
+  const auto n_threads = static_cast<std::size_t>(std::max(threads, 1));
   const std::size_t n_panels = (n_ + kPanelRows - 1) / kPanelRows;
-  parallel_for(threads, (n_panels + at_once - 1) / at_once, [&](std::size_t task) {
+  const std::size_t panel_bytes = kPanelRows * std::max<std::size_t>(d_, 1) * sizeof(T);
+  const std::size_t at_once =
+      std::clamp<std::size_t>(std::min(kNear / panel_bytes, n_panels / n_threads), 2, 16);
+  const std::size_t n_columns = (n_panels + at_once - 1) / at_once;
+  const std::size_t parts = (kTasksPerThread * n_threads + n_columns - 1) / n_columns;
+  const std::size_t row_step =
+      threads > 1 ? std::max(kRowsAtOnce, (rows.size() / parts + kTileRows) / kTileRows * kTileRows)
+                  : std::max(kTileRows, rows.size());
+  const std::size_t n_parts = (rows.size() + row_step - 1) / row_step;
+  const QueryTiles all = pack(rows, threads);
+  parallel_for(threads, n_columns * n_parts, [&](std::size_t task) {
     alignas(64) T out[kTileRows * kPanelRows];
-    const std::size_t end = std::min((task + 1) * at_once, n_panels);
-    for (std::size_t first = 0; first < rows.size(); first += kTileRows) {
+    const std::size_t first_panel = task / n_parts * at_once;
+    const std::size_t last_panel = std::min(first_panel + at_once, n_panels);
+    const std::size_t begin = task % n_parts * row_step;
+    const std::size_t end = std::min(begin + row_step, rows.size());
+    for (std::size_t first = begin; first < end; first += kTileRows) {
       check_interrupt();
-      for (std::size_t panel = task * at_once; panel < end; ++panel) {
+      for (std::size_t panel = first_panel; panel < last_panel; ++panel) {
         tile(all, first, panel, out);
         const std::size_t n = std::min(kPanelRows, n_ - panel * kPanelRows);
-        for (std::size_t q = 0; q < std::min(kTileRows, rows.size() - first); ++q) {
+        for (std::size_t q = 0; q < std::min(kTileRows, end - first); ++q) {
           std::copy_n(
               out + q * kPanelRows, n,
               values + static_cast<std::size_t>(slots[first + q]) * n_ + panel * kPanelRows);

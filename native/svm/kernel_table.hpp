@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "shared/named.hpp"
 
 namespace hedgerow::svm {
@@ -42,11 +43,14 @@ void finish_kernels(const KernelRule& rule, std::span<const double> half_norms_o
 void weighted_sums(const double* values, std::size_t n_rows, std::size_t n,
                    std::span<const double> coefficients, std::size_t n_sums, double* out);
 
-// A table of n × d numbers, row by row.
+// Some rows of a table of numbers, which is stored row by row: those of `numbers`, or the first n.
 struct RowMatrix {
   const double* values;
   std::size_t n, d;
-  const double* row(std::size_t i) const { return values + i * d; }
+  const std::int64_t* numbers = nullptr;
+  const double* row(std::size_t i) const {
+    return values + (numbers ? static_cast<std::size_t>(numbers[i]) : i) * d;
+  }
 };
 
 template <class T>
@@ -54,7 +58,8 @@ class KernelTable {
  public:
   // The centre is subtracted from all rows. Distances do not change, and are more precise near the
   // middle of the rows. It must be 0 for kernels of products.
-  KernelTable(const KernelRule& rule, const RowMatrix& rows, std::span<const double> centre);
+  KernelTable(const KernelRule& rule, const RowMatrix& rows, std::span<const double> centre,
+              int threads);
 
   // Kernels of rows of the table with all of it: of row rows[i], in slot slots[i] of values, each
   // of which has place for as many numbers as the table has rows.
@@ -74,14 +79,15 @@ class KernelTable {
   T centred(double value, std::size_t feature) const;
   QueryTiles room_for(std::size_t n) const;
   QueryTiles pack(const RowMatrix& rows, std::size_t first, std::size_t last) const;
-  QueryTiles pack(std::span<const std::int64_t> rows) const;
+  QueryTiles pack(std::span<const std::int64_t> rows, int threads) const;
   void tile(const QueryTiles& queries, std::size_t first, std::size_t panel, T* out) const;
 
   KernelRule rule_;
   std::size_t n_, d_;
   std::vector<double> centre_;
   double scale_;
-  std::vector<T> panels_, half_norms_;
+  Buffer<T> panels_;
+  std::vector<T> half_norms_;
 };
 
 }  // namespace hedgerow::svm

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace hedgerow::svm {
@@ -30,20 +31,35 @@ struct WorkingSet {
 
 // Moves pairs until no two pulls of a group differ by more than the tolerance in the wrong
 // direction, or for most_steps steps; returns the number of steps. Each step takes the variable of
-// largest pull that may increase, and the one with which the objective decreases most.
+// largest pull that may increase, and the one with which the objective decreases most. A step
+// depends on the one before it, so the threads only gather the kernel values of the set, into
+// `room` for pair_room(n) of them: fresh memory for each set would cost more than its steps.
 template <class T>
 std::size_t pair_steps(const KernelRows<T>& kernel, WorkingSet& set, double tolerance,
-                       std::size_t most_steps);
+                       std::size_t most_steps, T* room, int threads);
+
+// The working memory for a set of n variables.
+std::size_t pair_room(std::size_t n);
 
 // The most violating variables: among those that may increase the `most` of largest pull, and among
 // those that may decrease the `most` of smallest pull; in order, each once. Ties go to the first.
 std::vector<std::int64_t> most_violating(std::span<const double> pull, std::span<const double> beta,
                                          std::span<const double> low, std::span<const double> high,
-                                         std::size_t most);
+                                         std::size_t most, int threads);
+
+// The largest pull of a variable that may increase, and the smallest of one that may decrease; NaN
+// if there is a NaN among them.
+std::pair<double, double> pull_range(std::span<const double> pull, std::span<const double> beta,
+                                     std::span<const double> low, std::span<const double> high);
 
 // products[j] += Σ change[i] · kernel(slot[i], j) for every column j, in the order of i.
 template <class T>
 void add_products(const KernelRows<T>& kernel, std::span<const std::int64_t> slot,
                   std::span<const double> change, double* products, int threads);
+
+// out(i, j) = kernel(slot[i], column[j]).
+template <class T>
+void take_kernels(const KernelRows<T>& kernel, std::span<const std::int64_t> slot,
+                  std::span<const std::int64_t> column, T* out, int threads);
 
 }  // namespace hedgerow::svm

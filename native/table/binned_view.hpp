@@ -5,7 +5,7 @@
 #include <span>
 
 #include "shared/bins.hpp"
-#include "table/bundle.hpp"
+#include "table/place.hpp"
 
 namespace hedgerow {
 

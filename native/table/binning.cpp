@@ -182,23 +182,29 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
 std::vector<Place> own_columns(std::size_t n_features) {
   std::vector<Place> places;
   places.reserve(n_features);
-  for (std::size_t f = 0; f < n_features; ++f)
-    places.push_back({static_cast<std::int32_t>(f), 0, -1});
+  for (std::size_t f = 0; f < n_features; ++f) places.push_back({static_cast<std::int32_t>(f)});
   return places;
 }
 
-// Adds a feature's codes to those of the features that share its column; no row has two.
+// Adds a feature's part of the codes of its column.
 void add_codes(const Place& place, const std::uint8_t* bins, std::size_t count,
                std::uint8_t* codes) {
-  const auto zero = static_cast<std::uint8_t>(place.zero_bin);
-  const auto first = static_cast<std::uint8_t>(place.first);
-  if (!place.is_shared()) {
+  const auto stride = static_cast<std::uint8_t>(place.is_joint() ? place.stride : 1);
+  if (place.is_bundled()) {  // no row has another bin than that of zero in two of its features
+    const auto zero = static_cast<std::uint8_t>(place.zero_bin);
+    const auto first = static_cast<std::uint8_t>(place.first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto code = static_cast<std::uint8_t>(first + bins[i] - (bins[i] > zero));
+      codes[i] += static_cast<std::uint8_t>(bins[i] == zero ? 0 : code * stride);
+    }
+  } else if (place.is_joint()) {
+    const auto last = static_cast<std::uint8_t>(place.radix - 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint8_t digit = bins[i] == kMissingBin ? last : bins[i];
+      codes[i] += static_cast<std::uint8_t>(digit * stride);
+    }
+  } else {
     std::memcpy(codes, bins, count);
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto code = static_cast<std::uint8_t>(first + bins[i] - (bins[i] > zero));
-    codes[i] |= bins[i] == zero ? std::uint8_t{0} : code;
   }
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "table/bundle.hpp"
 #include "table/columns.hpp"
+#include "table/place.hpp"
 
 namespace hedgerow {
 

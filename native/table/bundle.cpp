@@ -106,7 +106,7 @@ class Packing {
 std::vector<Place> places_of(std::size_t n_features, const std::vector<Bundle>& bundles,
                              std::span<const std::int32_t> n_bins,
                              std::span<const std::int32_t> zero_bin) {
-  std::vector<Place> places(n_features, Place{-1, 0, -1});
+  std::vector<Place> places(n_features, Place{-1});
   std::vector<const Bundle*> led_by(n_features, nullptr);
   for (const Bundle& bundle : bundles) {
     if (bundle.features.size() > 1) led_by[bundle.features.front()] = &bundle;
@@ -128,7 +128,7 @@ std::vector<Place> places_of(std::size_t n_features, const std::vector<Bundle>& 
 
 }  // namespace
 
-std::vector<Place> place_features(const ColumnBins& bins, std::span<const std::int32_t> zero_bin) {
+std::vector<Place> bundle_features(const ColumnBins& bins, std::span<const std::int32_t> zero_bin) {
   Packing packing(bins.n_rows);
   for (std::size_t f = 0; f < zero_bin.size(); ++f) {
     if (zero_bin[f] < 0 || bins.n_bins[f] < 2 || bins.n_bins[f] > kMostBins) continue;
@@ -140,15 +140,6 @@ std::vector<Place> place_features(const ColumnBins& bins, std::span<const std::i
     }
   }
   return places_of(zero_bin.size(), packing.bundles(), bins.n_bins, zero_bin);
-}
-
-std::vector<std::vector<std::size_t>> members_of(std::span<const Place> places,
-                                                 std::size_t n_columns) {
-  std::vector<std::vector<std::size_t>> members(n_columns);
-  for (std::size_t f = 0; f < places.size(); ++f) {
-    members[static_cast<std::size_t>(places[f].column)].push_back(f);
-  }
-  return members;
 }
 
 }  // namespace hedgerow

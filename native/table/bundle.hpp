@@ -8,18 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "table/place.hpp"
+
 namespace hedgerow {
-
-// The position of a feature's bins in by_row and in histograms.
-struct Place {
-  std::int32_t column;    // of by_row
-  std::int32_t first;     // code of its first bin
-  std::int32_t zero_bin;  // −1: the feature is not bundled, and codes are bins
-
-  bool is_shared() const { return zero_bin >= 0; }
-  // The code of a bin other than zero_bin; code 0 means that all features of the bundle are zero.
-  int code(int bin) const { return first + bin - (bin > zero_bin); }
-};
 
 struct ColumnBins {
   const std::uint8_t* by_column;
@@ -29,10 +20,6 @@ struct ColumnBins {
 
 // Finds bundles. zero_bin is the bin of the value 0, or −1 for a feature that must not be
 // bundled.
-std::vector<Place> place_features(const ColumnBins& bins, std::span<const std::int32_t> zero_bin);
-
-// The features of each column, in increasing order.
-std::vector<std::vector<std::size_t>> members_of(std::span<const Place> places,
-                                                 std::size_t n_columns);
+std::vector<Place> bundle_features(const ColumnBins& bins, std::span<const std::int32_t> zero_bin);
 
 }  // namespace hedgerow

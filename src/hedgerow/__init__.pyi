@@ -50,6 +50,7 @@ from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
 from hedgerow.exceptions import DataWarning as DataWarning
 from hedgerow.exceptions import DeviceError as DeviceError
+from hedgerow.exceptions import ExportError as ExportError
 from hedgerow.exceptions import HedgerowError as HedgerowError
 from hedgerow.exceptions import MemoryLimitError as MemoryLimitError
 from hedgerow.exceptions import ModelFileError as ModelFileError
@@ -70,6 +71,7 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DeviceError",
+    "ExportError",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GradientBoostingClassifier",

@@ -19,9 +19,9 @@ from hedgerow._collective import workers
 from hedgerow._types import Floats
 
 
-def sum_of(numbers: Any) -> float:
+def sum_of(numbers: Any, threads: int = 1) -> float:
     """Return the exact sum of all numbers of an array, rounded once."""
-    return _native.sum_rows(np.ascontiguousarray(numbers, np.float64).reshape(-1))
+    return _native.sum_rows(np.ascontiguousarray(numbers, np.float64).reshape(-1), threads)
 
 
 def mean_of(numbers: Any) -> float:
@@ -32,6 +32,13 @@ def mean_of(numbers: Any) -> float:
 def sums_of_rows(matrix: Any) -> Floats:
     """Return the sum of each row of a matrix."""
     return np.array([sum_of(row) for row in matrix])
+
+
+def means_of_columns(matrix: Any, threads: int = 1) -> Floats:
+    """Return the mean of each column of a matrix; NaN if it has no rows."""
+    if not len(matrix):
+        return np.full(np.shape(matrix)[1], np.nan)
+    return _native.sum_columns(np.ascontiguousarray(matrix, np.float64), threads) / len(matrix)
 
 
 def sums_by_group(numbers: Any, group: Any, n_groups: int) -> Floats:

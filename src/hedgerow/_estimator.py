@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
@@ -38,6 +38,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from hedgerow._export import ExportFormat
     from hedgerow._tree.additive import AdditiveTrees
 
 S = TypeVar("S")
@@ -128,6 +129,45 @@ class Estimator(BaseEstimator):
 
         _model_file.save(self, path)
 
+    @with_argument_hints
+    def export(
+        self,
+        path: str | PathLike[str],
+        format: ExportFormat | None = None,  # noqa: A002
+        *,
+        table: str | None = None,
+        keep: Sequence[str] = (),
+    ) -> None:
+        """Write a fitted tree model in the format of another program.
+
+        Gradient boosting, random forests, extra trees and decision trees can be exported.
+        Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors, and
+        in XGBoost up to those of float32.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. An existing file is replaced once the new one is complete.
+        format : {"c", "javascript", "lightgbm", "onnx", "python", "sql", "xgboost"}, optional
+            The format, by default according to the ending of the path: .h (a header in C99 that
+            needs no library), .js or .mjs (a module), .onnx, .py (a module without imports), .sql
+            (a query), .txt (LightGBM's text format, which many programs read), .xgb.json
+            (XGBoost's JSON).
+        table : str, optional
+            For SQL: the name of the table with the rows to predict.
+        keep : list of str, optional
+            For SQL: columns of the table that the result has beside the prediction, such as its
+            key.
+
+        Raises
+        ------
+        ExportError
+            If the format cannot hold the model.
+        """
+        from hedgerow import _export
+
+        _export.export(self, path, format, table=table, keep=keep)
+
     def __hedgerow__(self) -> Internals[Any]:
         """Return what other packages of the library may ask of the estimator."""
         return Internals(
@@ -190,6 +230,7 @@ class TableEstimator(Estimator):
             unknown_category=self.unknown_category,
             estimator_name=type(self).__name__,
             verbose=self.verbose if hasattr(self, "verbose") else 0,
+            n_jobs=self.n_jobs if hasattr(self, "n_jobs") else 1,
         )
 
     def _tree_rows(self, X: Any) -> NDArray[Any] | BinnedRows:

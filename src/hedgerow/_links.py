@@ -12,6 +12,8 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._types import Floats
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
+# Links whose prediction is the sigmoid of the score times a factor.
+SIGMOIDS: dict[str, float] = {"sigmoid": 1.0, "half_sigmoid": 2.0}
 STEPS = 100
 SMALLEST_STEP = 1e-10
 
@@ -21,8 +23,8 @@ def prediction_of(scores: Floats, link: Link, n_threads: int = 1) -> Floats:
     prediction = scores[:, 0].copy() if scores.shape[1] == 1 else scores.copy()
     if link == "softmax":
         _native.softmax_inplace(prediction, n_threads)
-    elif link in ("sigmoid", "half_sigmoid"):
-        prediction *= 1.0 if link == "sigmoid" else 2.0
+    elif link in SIGMOIDS:
+        prediction *= SIGMOIDS[link]
         _native.sigmoid_inplace(prediction, n_threads)
     elif link == "log":
         _native.exp_inplace(prediction.reshape(-1))
@@ -38,6 +40,10 @@ def class_probabilities(scores: Floats, link: Link, n_threads: int = 1) -> Float
 
     For multilabel y it is P(class 1) of each label.
     """
+    if scores.shape[1] == 1 and link in SIGMOIDS:
+        both = np.empty((len(scores), 2))
+        _native.two_classes(scores, SIGMOIDS[link], both, n_threads)
+        return both
     return both_classes(prediction_of(scores, link, n_threads))
 
 

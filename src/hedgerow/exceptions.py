@@ -5,6 +5,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "DeviceError",
+    "ExportError",
     "HedgerowError",
     "MemoryLimitError",
     "ModelFileError",
@@ -27,6 +28,10 @@ class DataWarning(UserWarning):
 
 class ParameterError(HedgerowError, ValueError):
     """A parameter with a value that is not allowed."""
+
+
+class ExportError(HedgerowError, ValueError):
+    """A model that the format of an export cannot hold."""
 
 
 class MemoryLimitError(HedgerowError, MemoryError):

@@ -18,9 +18,9 @@ from hedgerow import (
     ModelFileError,
     ParameterError,
 )
-from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._boosting.fit import checkpoint as resuming
+from hedgerow._boosting.fit.checkpoint import DIGEST_ROWS, _block_digests, digest
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.fit.warm_start import DIGEST_ROWS, _block_digests, digest
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table
 from hedgerow._model_file import atomic, checkpoint

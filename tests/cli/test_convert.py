@@ -135,3 +135,18 @@ def test_text_that_is_no_model_is_refused(change):
 def test_text_that_is_no_json_is_refused(text):
     with pytest.raises(ModelFileError, match="not a model in Hedgerow's JSON"):
         from_json(text)
+
+
+@pytest.mark.parametrize("name", ["model.h", "model.mjs", "model.py", "model.txt"])
+def test_a_model_can_be_exported(run, numbers, tmp_path, name):
+    (tmp_path / "library").mkdir()
+    hr.load(numbers).export(tmp_path / "library" / name)
+    assert run("convert", numbers, tmp_path / name).code == 0
+    assert (tmp_path / name).read_bytes() == (tmp_path / "library" / name).read_bytes()
+
+
+def test_a_query_names_its_table_and_the_columns_to_keep(run, numbers, tmp_path):
+    out = tmp_path / "model.sql"
+    assert run("convert", numbers, out, "--table", "rows", "--keep", "id,day").code == 0
+    assert 'FROM "rows"' in out.read_text(encoding="utf-8")
+    assert out.read_text(encoding="utf-8").count('"day"') == 5

@@ -31,7 +31,7 @@ def test_rows_in_bins_are_those_of_the_whole_table(name, columns_only):
     expected = whole.binner.transform(table, columns_only=columns_only)
     binned = Binner().fit(whole.take(ROWS)).transform(whole.take(ROWS), columns_only=columns_only)
     np.testing.assert_array_equal(binned.by_column, expected.by_column[:, ROWS])
-    np.testing.assert_array_equal(binned.bundle_slots, expected.bundle_slots)
+    np.testing.assert_array_equal(binned.places, expected.places)
     assert (binned.by_row is None) == columns_only
     if not columns_only:
         width = binned.width

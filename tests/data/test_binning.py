@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 from hedgerow._data.binning import Binner, block_shape
 from hedgerow.exceptions import DataError, ModelFileError
 from levels import printed_at_every_level
+from oracles.places import decoded
 
 DTYPES = [
     *("float16", "float32", "float64", "bool"),
@@ -66,9 +67,7 @@ def assert_bins_are_naive(binned, binner, columns):
     for f, x in enumerate(columns):
         expected = naive_bins(binner.thresholds[f], x)
         np.testing.assert_array_equal(binned.by_column[f], expected)
-        np.testing.assert_array_equal(
-            binned.by_row[f // binned.width, :, f % binned.width], expected
-        )
+    np.testing.assert_array_equal(decoded(binned), binned.by_column)
 
 
 def random_matrix(rng, dtype, shape):
@@ -104,15 +103,17 @@ def test_a_bin_is_the_number_of_thresholds_below_the_value(dtype, layout):
 
 @pytest.mark.parametrize("n_features", [1, 3, 4, 8, 13, 16, 28, 33, 70, 97])
 @pytest.mark.parametrize("n_rows", [1, 15, 16, 257, 9001])
-def test_both_layouts_agree_for_every_shape(n_features, n_rows):
+@pytest.mark.parametrize("max_bins", [20, 255])
+def test_both_layouts_agree_for_every_shape(n_features, n_rows, max_bins):
     rng = np.random.default_rng(n_rows)
     X = random_matrix(rng, "float32", (n_rows, n_features))
-    binner = Binner(max_bins=20)
+    binner = Binner(max_bins=max_bins)
     binned = binner.fit_transform(StandIn(X))
     assert_bins_are_naive(binned, binner, X.T)
     assert binned.by_row.ctypes.data % 64 == 0
     assert not binned.by_row[:, :, binned.width :].any()
-    assert not binned.by_row[-1, :, n_features - (len(binned.by_row) - 1) * binned.width :].any()
+    n_columns = binned.places[:, 0].max() + 1
+    assert not binned.by_row[-1, :, n_columns - (len(binned.by_row) - 1) * binned.width :].any()
 
 
 def test_rows_do_not_straddle_cache_lines_where_that_is_cheap():

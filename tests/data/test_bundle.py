@@ -14,6 +14,7 @@ from hedgerow._data.binning import Binner, own_columns
 from hedgerow._tree.engine import HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.trainer import RowSampler, Trainer
+from oracles.places import decoded
 
 
 def binned(X):
@@ -21,17 +22,14 @@ def binned(X):
     return Binner().fit_transform(table)
 
 
-def decoded(matrix):
-    """Read by_column back from by_row, through the bundle slots."""
-    columns = np.concatenate([block[:, : matrix.width].T for block in matrix.by_row])
-    for (column, first, zero_bin), n_bins in zip(matrix.bundle_slots, matrix.n_bins, strict=True):
-        codes = columns[column].astype(int)
-        if zero_bin < 0:
-            yield codes
-            continue
-        is_mine = (codes >= first) & (codes < first + n_bins - 1)
-        bins = codes - first + (codes - first >= zero_bin)
-        yield np.where(is_mine, bins, zero_bin)
+def bundles(matrix):
+    """Return the bundles of the features of a table, before columns are joined."""
+    zero_bins = np.where(matrix.is_categorical, -1, 0).astype(np.int32)
+    for f, start in enumerate(matrix.threshold_starts[:-1]):
+        stop = matrix.threshold_starts[f + 1]
+        zero_bins[f] += np.count_nonzero(matrix.threshold_values[start:stop] < 0)
+    places = _native.bundle_features(matrix.by_column, matrix.n_bins, zero_bins)
+    return matrix.with_places(places.reshape(-1, 5))
 
 
 def one_hot(rng, n_rows, width):
@@ -58,24 +56,25 @@ def test_one_hot_columns_become_one():
     X = one_hot(np.random.default_rng(0), 2_000, 40)
     matrix = binned(X)
     assert matrix.by_row.shape == (1, 2_000, 4)
-    assert set(matrix.bundle_slots[:, 0]) == {0}
-    np.testing.assert_array_equal(list(decoded(matrix)), matrix.by_column)
+    assert set(matrix.places[:, 0]) == {0}
+    assert not matrix.places[:, 4].any()
+    np.testing.assert_array_equal(decoded(matrix), matrix.by_column)
 
 
 def test_without_rows_no_column_is_shared():
     two = np.array([3, 3], np.int32)
-    bundle_slots = _native.place_features(np.empty((2, 0), np.uint8), two, np.zeros(2, np.int32))
-    np.testing.assert_array_equal(bundle_slots.reshape(-1, 3), own_columns(2))
+    places = _native.bundle_features(np.empty((2, 0), np.uint8), two, np.zeros(2, np.int32))
+    np.testing.assert_array_equal(places.reshape(-1, 5), own_columns(2))
 
 
 def test_a_feature_that_overlaps_or_has_gaps_keeps_its_column():
     rng = np.random.default_rng(1)
     X = one_hot(rng, 500, 4)
     X[7] = 1  # row 7 has all four
-    assert len(set(binned(X).bundle_slots[:, 0])) == 4
+    assert len(set(bundles(binned(X)).places[:, 0])) == 4
     X = one_hot(rng, 500, 4)
     X[3, 2] = np.nan
-    np.testing.assert_array_equal(binned(X).bundle_slots[:, 0], [0, 0, 1, 0])
+    np.testing.assert_array_equal(bundles(binned(X)).places[:, 0], [0, 0, 1, 0])
 
 
 @settings(deadline=None, max_examples=40)
@@ -87,25 +86,22 @@ def test_every_bin_can_be_read_back(seed, n_rows, n_features):
         n_rows, n_features, density=density, format="csc", rng=rng,
         data_rvs=lambda size: rng.integers(-3, 9, size).astype(float),
     )  # fmt: skip
-    matrix = binned(X)
-    np.testing.assert_array_equal(list(decoded(matrix)), matrix.by_column)
-    sharing = [
-        set(matrix.bundle_slots[matrix.bundle_slots[:, 0] == c, 2])
-        for c in matrix.bundle_slots[:, 0]
-    ]
+    matrix = bundles(binned(X))
+    np.testing.assert_array_equal(decoded(matrix), matrix.by_column)
+    sharing = [set(matrix.places[matrix.places[:, 0] == c, 2]) for c in matrix.places[:, 0]]
     assert all((-1 in group) == (group == {-1}) for group in sharing)
     assert matrix.by_row.max(initial=0) < 255 or (matrix.by_column == 255).any()
 
 
-def trees(matrix, y, *, n_threads=2, colsample_bytree=1.0, **options):
+def trees(matrix, y, *, n_threads=2, weights=None, row_sampler=None, **options):
     params = GrowthParams(
-        max_leaves=24, min_samples_leaf=3, colsample_bytree=colsample_bytree, colsample_bynode=0.7,
-        seed=5,
-    )  # fmt: skip
+        **{"max_leaves": 24, "min_samples_leaf": 3, "colsample_bynode": 0.7, "seed": 5, **options}
+    )
     engine = HistogramEngine(matrix, params, np.zeros(1), n_threads=n_threads)
     trainer = Trainer(
-        engine, y, None, loss=SquaredError(), params=params, n_threads=n_threads, **options
-    )
+        engine, y, weights, loss=SquaredError(), params=params, n_threads=n_threads,
+        row_sampler=row_sampler,
+    )  # fmt: skip
     return [tree for round_ in range(6) for tree in trainer.boost(round_)]
 
 
@@ -115,9 +111,9 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     rng = np.random.default_rng(n_rows)
     X = mixed_table(rng, n_rows)
     y = rng.standard_normal(n_rows) + X[:, 5] - 2 * X[:, 12] + X[:, 0] * X[:, 7]
-    shared = binned(X)
-    assert shared.bundle_slots[-1, 0] < 10 < len(shared.bundle_slots)
-    alone = shared.with_bundle_slots(own_columns(X.shape[1]))
+    shared = bundles(binned(X))
+    assert shared.places[-1, 0] < 10 < len(shared.places)
+    alone = shared.with_places(own_columns(X.shape[1]))
     options = options | {"row_sampler": RowSampler(n_rows, fraction)}
     assert trees(shared, y, **options) == trees(alone, y, n_threads=1, **options)
 
@@ -130,9 +126,9 @@ def test_ties_between_features_out_of_order_go_to_the_lower_one():
         [group[:, 0], group[:, 0] + group[:, 1], group[:, 1], group[:, 2], group[:, 2]]
     )
     y = 5 * group[:, 2] + rng.standard_normal(4_000) * 0.01
-    matrix = binned(X)
-    assert len(set(matrix.bundle_slots[:, 0])) < 5
-    alone = matrix.with_bundle_slots(own_columns(5))
+    matrix = bundles(binned(X))
+    assert len(set(matrix.places[:, 0])) < 5
+    alone = matrix.with_places(own_columns(5))
     assert trees(matrix, y)[0].feature[0] == trees(alone, y)[0].feature[0]
     assert trees(matrix, y) == trees(alone, y)
 

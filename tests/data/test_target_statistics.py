@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hedgerow._data import target_statistics
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
 from hedgerow._data.table import Categories, Table, TableSchema
-from hedgerow._data.target_statistics import learn_statistics, no_statistics
+from hedgerow._data.target_statistics import TargetStatistics, learn_statistics
 from oracles import target_statistics as oracle
 
 
@@ -217,7 +217,7 @@ def test_the_first_target_takes_the_place_of_the_column_and_others_come_after_al
 
 def test_a_table_without_columns_to_encode_stays_what_it_is():
     table = table_of(np.arange(5.0))
-    statistics = no_statistics(1)
+    statistics = TargetStatistics(1)
     assert statistics.encode(table) is table
     assert statistics.encode_training(table, [np.arange(5.0)], None) is table
     assert statistics.sources.tolist() == [0]

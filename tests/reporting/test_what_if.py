@@ -15,6 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import _native
+from hedgerow._export.javascript import math_script
 from hedgerow._reporting import forest_payload
 from hedgerow._reporting.columns import read_columns
 from hedgerow._reporting.forest_payload import OmittedError, page_trees, trees_payload
@@ -38,13 +39,13 @@ console.log(JSON.stringify(run(input)));
 """
 
 
-SCRIPTS = ("math.js", "what_if.js", "contributions.js", "waterfall.js", "threshold.js")
+SCRIPTS = ("what_if.js", "contributions.js", "waterfall.js", "threshold.js")
 
 
 def in_node(code: str, **inputs: Any) -> Any:
     """Run code after the page's scripts and return what it returns."""
     folder = resources.files("hedgerow._reporting") / "page"
-    scripts = "\n".join((folder / name).read_text() for name in SCRIPTS)
+    scripts = "\n".join([math_script(), *((folder / name).read_text() for name in SCRIPTS)])
     message = json.dumps({"scripts": scripts, "code": code, **inputs}, allow_nan=False)
     ran = subprocess.run(
         [str(NODE), "-e", RUN], input=message, capture_output=True, text=True, check=True
@@ -328,7 +329,7 @@ def test_linear_leaves_have_no_contributions_in_the_page() -> None:
 
 def test_a_folder_of_scripts_is_installed(tmp_path: Path) -> None:
     folder = resources.files("hedgerow._reporting") / "page"
-    assert {"page.html", "style.css", "math.js"} <= {entry.name for entry in folder.iterdir()}
+    assert {"page.html", "style.css", "what_if.js"} <= {entry.name for entry in folder.iterdir()}
 
 
 def test_a_category_that_fit_did_not_see_is_a_gap_like_in_predict() -> None:

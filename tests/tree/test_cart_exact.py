@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.binning import BinnedMatrix, own_columns
 from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import (
     BootstrapSamples,
@@ -69,7 +69,7 @@ def as_bins(X, is_categorical):
         by_column=by_column,
         by_row=None,
         width=1,
-        bundle_slots=np.zeros((n_features, 3), np.int32),
+        places=own_columns(n_features),
         n_bins=np.array(n_bins, np.int32),
         is_categorical=np.asarray(is_categorical),
         threshold_values=np.array(thresholds),

@@ -200,7 +200,7 @@ def test_a_small_budget_for_histograms_changes_no_tree():
         params = GrowthParams(max_leaves=60)
         grower = _native.ScalarGrower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
-            binned.bundle_slots,
+            binned.places,
             binned.width, binned.threshold_values, binned.threshold_starts,
             _native.GrowthParams(params), _native.Constraints(params), 2, histogram_bytes,
         )  # fmt: skip
@@ -213,12 +213,14 @@ def test_a_small_budget_for_histograms_changes_no_tree():
     assert (roomy[0] < 0).sum() == 60
 
 
-def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=False, **limits):
+def native_tree(
+    binned, params, store, *, leaves_ahead, n_threads=2, n_outputs=1, vector=False, **limits
+):
     """Grow a tree on the gradients of a store; return its arrays and each row's leaf."""
     grower = (_native.VectorGrower if vector else _native.ScalarGrower)(
-        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.bundle_slots,
+        binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical, binned.places,
         binned.width, binned.threshold_values, binned.threshold_starts,
-        _native.GrowthParams(params), _native.Constraints(params), 2,
+        _native.GrowthParams(params), _native.Constraints(params), n_threads,
         leaves_ahead=leaves_ahead, **limits,
     )  # fmt: skip
     leaf_of_row = np.zeros((1, binned.n_rows), np.uint16)
@@ -228,10 +230,11 @@ def native_tree(binned, params, store, *, leaves_ahead, n_outputs=1, vector=Fals
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(16))
 def test_a_tree_is_the_same_however_many_leaves_are_evaluated_ahead(seed, n_outputs):
+    """With few rows and many, so that threads divide leaves, columns and rows."""
     rng = np.random.default_rng(seed)
-    n_rows = int(rng.choice([40, 700, 20_000]))
+    n_rows = int(rng.choice([40, 700, 20_000])) if seed < 12 else 120_000
     binned = binned_table(rng, n_rows, 6, n_categorical=1, most_bins=60)
     params = replace(
         random_params(rng), max_leaves=int(rng.choice([2, 3, 9, 40])), max_depth=0,
@@ -245,12 +248,13 @@ def test_a_tree_is_the_same_however_many_leaves_are_evaluated_ahead(seed, n_outp
     g = rng.standard_normal((n_outputs, n_rows)) + (binned.by_column[0] > 5)
     store.take(g, rng.uniform(0.1, 1.0, g.shape))
     options = {"n_outputs": n_outputs, "vector": vector}
-    expected = native_tree(binned, params, store, leaves_ahead=1, **options)
-    for leaves_ahead in (2, 3, 8, 1000):
+    expected = native_tree(binned, params, store, leaves_ahead=1, n_threads=1, **options)
+    for leaves_ahead, n_threads in ((1, 16), (2, 2), (3, 5), (8, 2), (8, 16), (1000, 3), (None, 7)):
         for limits in ({}, {"histogram_bytes": 1}):
             tree = native_tree(
-                binned, params, store, leaves_ahead=leaves_ahead, **limits, **options
-            )
+                binned, params, store, leaves_ahead=leaves_ahead, n_threads=n_threads,
+                **limits, **options,
+            )  # fmt: skip
             for one, other in zip(tree, expected, strict=True):
                 np.testing.assert_array_equal(one, other)
 

@@ -13,6 +13,7 @@ from oracles.grow import category_set
 from oracles.vector_grow import assert_same_splits
 from tests.data.test_bundle import binned as binned_by_library
 from tests.data.test_bundle import mixed_table
+from tests.data.test_joint_columns import few_values, shared_and_alone
 
 from .test_grower import (
     PARAMS,
@@ -121,7 +122,7 @@ def test_a_small_budget_for_histograms_changes_no_tree(n_threads):
         params = GrowthParams(max_leaves=40)
         grower = _native.VectorGrower(
             binned.by_column, binned.by_row, binned.n_bins, binned.is_categorical,
-            binned.bundle_slots,
+            binned.places,
             binned.width, binned.threshold_values, binned.threshold_starts,
             _native.GrowthParams(params), _native.Constraints(params), n_threads, histogram_bytes,
         )  # fmt: skip
@@ -156,8 +157,8 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
     rng = np.random.default_rng(n_rows)
     X = mixed_table(rng, n_rows)
     shared = binned_by_library(X)
-    alone = shared.with_bundle_slots(own_columns(X.shape[1]))
-    assert len(set(shared.bundle_slots[:, 0])) < X.shape[1]
+    alone = shared.with_places(own_columns(X.shape[1]))
+    assert len(set(shared.places[:, 0])) < X.shape[1]
     g = rng.standard_normal((n_rows, 4)) + np.nan_to_num(X[:, [0, 5, 12, 39]])
     h = rng.uniform(0.1, 1, (n_rows, 4))
     params = GrowthParams(max_leaves=24, min_samples_leaf=3, colsample_bynode=0.7, seed=5)
@@ -168,6 +169,21 @@ def test_trees_are_the_same_with_and_without_shared_columns(n_rows, fraction, op
         grow_vector(alone, g, h, params, row_sampler=RowSampler(n_rows, fraction), **options)
         == first
     )
+
+
+@pytest.mark.parametrize("n_rows", [100, 2_000, 40_000])
+@pytest.mark.parametrize("n_outputs", [3, 9])
+@pytest.mark.parametrize("directions", [(), (1, -1, *[0] * 8, 1, *[0] * 13)])
+def test_trees_are_the_same_with_and_without_joint_columns(n_rows, n_outputs, directions):
+    rng = np.random.default_rng(n_rows)
+    X, y = few_values(rng, n_rows)
+    shared, alone = shared_and_alone(X)
+    g = rng.standard_normal((n_rows, n_outputs)) * y[:, None] + X[["x"]].to_numpy()
+    h = rng.uniform(0.1, 1, (n_rows, n_outputs))
+    params = GrowthParams(max_leaves=24, min_samples_leaf=3, directions=directions)
+    tree = grow_vector(alone, g, h, params)
+    assert tree.n_leaves > 5
+    assert grow_vector(shared, g, h, params, n_threads=2) == tree
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 40_000])

@@ -50,8 +50,8 @@ class Calibration:
     def probabilities(self, scores: Floats) -> Floats:
         """Return P(class 1) if rows have one score, otherwise the probability of every class."""
         if self.method == "isotonic":
-            columns = [self._interpolate(k, column) for k, column in enumerate(scores.T)]
-            p = np.column_stack(columns)
+            pairs = zip(scores.T, self.curves(), strict=True)
+            p = np.column_stack([np.interp(column, *curve) for column, curve in pairs])
         else:
             p = scores * self.slope + self.offset
             if self.method == "temperature" and p.shape[1] > 1:
@@ -60,9 +60,10 @@ class Calibration:
                 _native.sigmoid_inplace(p)
         return p[:, 0].copy() if p.shape[1] == 1 else _normalised(p)
 
-    def _interpolate(self, k: int, scores: Floats) -> Floats:
-        own = slice(self.start[k], self.start[k + 1])
-        return np.interp(scores, self.x[own], self.y[own])
+    def curves(self) -> list[tuple[Floats, Floats]]:
+        """Return the scores and probabilities of each class, for isotonic calibration."""
+        ends = self.start[1:-1]
+        return list(zip(np.split(self.x, ends), np.split(self.y, ends), strict=True))
 
 
 def _normalised(p: Floats) -> Floats:

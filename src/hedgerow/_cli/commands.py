@@ -190,14 +190,26 @@ def inspect() -> None:
 @click.command(cls=_LazyCommand, short_help="Convert a model to JSON, or back.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
+@click.option("--table", metavar="NAME", help="For .sql: the table with the rows to predict.")
+@click.option(
+    "--keep", metavar="COL,...", default="", help="For .sql: columns to copy to the result."
+)
 @debug_option
 def convert() -> None:
-    """Convert a model to OUT, a .json or .hedgerow file. Both directions are lossless.
+    """Convert a model to OUT; the ending of its name is the format.
+
+    \b
+      .json, .hedgerow   the whole model, without loss in either direction
+      .txt               LightGBM's text format
+      .xgb.json          XGBoost's JSON
+      .onnx              ONNX, with categories and missing values inside the graph
+      .h                 C99, a header without dependencies
+      .js, .mjs          JavaScript, a module
+      .py                Python, a module without imports
+      .sql               SQL, a query of --table
 
     OUT may be - for JSON on standard output.
-
-    Formats of other libraries (ONNX, PMML, XGBoost's JSON) are not supported.
-    """
+    """  # noqa: D301  the \b is click's: lines stay as they are
 
 
 @click.command(cls=_LazyCommand, short_help="Try the commands on an example.")

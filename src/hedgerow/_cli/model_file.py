@@ -1,4 +1,4 @@
-"""`hedgerow inspect` and `hedgerow convert`: the contents of a model file, and its form as JSON."""
+"""`hedgerow inspect` and `hedgerow convert`: the contents of a model file, and other formats."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hedgerow._cli.options import STANDARD
 from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.table import TableSchema
+from hedgerow._export import FORMATS
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.container import unpack
 from hedgerow._model_file.text import from_json, to_json
@@ -155,17 +156,23 @@ def _tree_text(model: Any, which: int) -> str:
     return "\n".join([title, *tree_lines(tree, wording, leaf_text, _DEPTH, 2)])
 
 
-def convert(model_file: Path, out: Path) -> None:
-    """Write a model as JSON or as a model file."""
+def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
+    """Write a model as JSON, as a model file, or in the format of another program."""
     if out == STANDARD:
         output.answer(to_json(_load(model_file)))
         return
     output.require_file(out)
-    suffix = out.suffix.lower()
-    if suffix not in (".json", ".hedgerow"):
-        raise ParameterError(f"cannot convert to {out}: its name must end in .json or .hedgerow.")
+    name = out.name.lower()
+    exported = tuple(ending for each in FORMATS.values() for ending in each.suffixes)
+    if not name.endswith((".json", ".hedgerow", *exported)):
+        raise ParameterError(
+            f"cannot convert to {out}: its name must end in .json, .hedgerow, "
+            f"{', '.join(exported[:-1])} or {exported[-1]}."
+        )
     model = _load(model_file)
-    if suffix == ".json":
+    if name.endswith(exported):
+        model.export(out, table=table, keep=[column for column in keep.split(",") if column])
+    elif name.endswith(".json"):
         write_atomically(str(out), to_json(model).encode())
     else:
         model.save(out)

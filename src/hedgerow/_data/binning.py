@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._arithmetic import sums_by_class
 from hedgerow._collective import workers
+from hedgerow._data.columns import has_whole_strides
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
 from hedgerow._warning import warn_user
@@ -78,7 +79,7 @@ class BinnedMatrix:
     is_categorical: NDArray[np.bool_]
     threshold_values: NDArray[np.float64]
     threshold_starts: NDArray[np.int64]
-    bundle_slots: NDArray[np.int32]
+    places: NDArray[np.int32]
 
     @property
     def n_rows(self) -> int:
@@ -109,28 +110,26 @@ class BinnedMatrix:
             self.by_row.take(rows, axis=1, out=by_row, mode="clip")
         return replace(self, by_column=by_column, by_row=by_row)
 
-    def with_bundle_slots(
-        self, bundle_slots: NDArray[np.int32], *, threads: int = 1
-    ) -> BinnedMatrix:
-        """Rebuild `by_row` with each feature in its bundle slot."""
-        n_columns = int(bundle_slots[:, 0].max(initial=-1)) + 1
+    def with_places(self, places: NDArray[np.int32], *, threads: int = 1) -> BinnedMatrix:
+        """Rebuild `by_row` with each feature at its place."""
+        n_columns = int(places[:, 0].max(initial=-1)) + 1
         width, stride = block_shape(n_columns)
         by_row = _empty_by_row(self.n_rows, n_columns, width, stride)
-        _native.interleave(self.by_column, by_row, bundle_slots, width, threads)
-        return replace(self, by_row=by_row, width=width, bundle_slots=bundle_slots)
+        _native.interleave(self.by_column, by_row, places, width, threads)
+        return replace(self, by_row=by_row, width=width, places=places)
 
 
 def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:
     matrix = BinnedMatrix(*state)
-    return matrix if columns_only else matrix.with_bundle_slots(matrix.bundle_slots)
+    return matrix if columns_only else matrix.with_places(matrix.places)
 
 
 def own_columns(n_features: int) -> NDArray[np.int32]:
-    """Return the bundle slots of features that share no column."""
-    bundle_slots = np.zeros((n_features, 3), np.int32)
-    bundle_slots[:, 0] = np.arange(n_features)
-    bundle_slots[:, 2] = -1
-    return bundle_slots
+    """Return the places of features that share no column."""
+    places = np.zeros((n_features, 5), np.int32)
+    places[:, 0] = np.arange(n_features)
+    places[:, 2] = -1
+    return places
 
 
 def block_shape(n_columns: int) -> tuple[int, int]:
@@ -344,12 +343,12 @@ class Binner:
             return binned if columns_only else self.with_rows(binned, threads=threads)
         width, stride = block_shape(table.n_features)
         by_row = None
-        if not columns_only:
+        if not columns_only and not self._has_joint_columns():
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         if not self._map(table, by_column, by_row, width, threads):
             _report_infinity(table)
         binned = self._binned(by_column, by_row)
-        return binned if columns_only else self._bundled(binned, threads)
+        return binned if columns_only else self.with_rows(binned, threads=threads)
 
     def _binned(
         self, by_column: NDArray[np.uint8], by_row: NDArray[np.uint8] | None
@@ -367,22 +366,26 @@ class Binner:
         )
 
     def with_rows(self, binned: BinnedMatrix, *, threads: int = 1) -> BinnedMatrix:
-        """Add `by_row` to bins that have only `by_column`."""
-        return binned.with_bundle_slots(self._bundle_slots(binned), threads=threads)
-
-    def _bundle_slots(self, binned: BinnedMatrix) -> NDArray[np.int32]:
-        """Return where each feature is in `by_row`: mutually exclusive ones share a column."""
-        if workers().size > 1:  # each knows only whether its own rows are exclusive
-            return own_columns(binned.n_features)
-        slots = _native.place_features(binned.by_column, binned.n_bins, self._zero_bins())
-        return slots.reshape(-1, 3)
-
-    def _bundled(self, binned: BinnedMatrix, threads: int) -> BinnedMatrix:
-        """Bundle mutually exclusive features into shared columns of `by_row`, if there are any."""
-        bundle_slots = self._bundle_slots(binned)
-        if bundle_slots[-1, 0] == len(bundle_slots) - 1:
+        """Return bins whose `by_row` has each feature at its place."""
+        places = self._places(binned, threads)
+        if binned.by_row is not None and np.array_equal(places, binned.places):
             return binned
-        return binned.with_bundle_slots(bundle_slots, threads=threads)
+        return binned.with_places(places, threads=threads)
+
+    def _places(self, binned: BinnedMatrix, threads: int) -> NDArray[np.int32]:
+        """Return where each feature is in `by_row`: bundled, joined with others, or alone."""
+        places = own_columns(binned.n_features)
+        if workers().size == 1:  # of several, each knows only whether its own rows are exclusive
+            places = _native.bundle_features(
+                binned.by_column, binned.n_bins, self._zero_bins()
+            ).reshape(-1, 5)
+        has_missing = workers().max(_native.find_missing(binned.by_column, threads))
+        return _native.join_columns(places, binned.n_bins, has_missing).reshape(-1, 5)
+
+    def _has_joint_columns(self) -> bool:
+        """Return whether two features have so few bins that they will share a column."""
+        fewest = np.sort(self.n_bins)[:2]
+        return len(fewest) == 2 and int(fewest.prod()) < MISSING_BIN
 
     def _zero_bins(self) -> NDArray[np.int32]:
         """Return the bin of 0 in each feature, -1 for a categorical one."""
@@ -527,7 +530,7 @@ def _check_starts(
 def _columns(table: BinnableTable) -> _Columns:
     if table.sparse_csc is not None:
         return []
-    if table.dense is not None and _has_whole_strides(table.dense):
+    if table.dense is not None and has_whole_strides(table.dense):
         return table.dense
     return [_native_column(table.column(j)) for j in range(table.n_features)]
 
@@ -543,13 +546,9 @@ def _native_column(column: Any) -> Any:
     )
 
 
-def _has_whole_strides(array: NDArray[Any]) -> bool:
-    return all(stride % array.itemsize == 0 for stride in array.strides)
-
-
 def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
     """Return an array with strides of whole elements; only a field of a record needs a copy."""
-    return array if _has_whole_strides(array) else np.ascontiguousarray(array)
+    return array if has_whole_strides(array) else np.ascontiguousarray(array)
 
 
 def _csc(table: BinnableTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

@@ -17,6 +17,8 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
+from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError
 
 Label = str | int | float | bool
@@ -25,7 +27,7 @@ RowSelection = slice | NDArray[Any]
 
 # Above this a float64 no longer represents every integer, so a whole float stays a float.
 _EXACT_INTEGERS = 2.0**53
-# Elements checked for infinities at a time: the flags (64 KiB) stay in the second-level cache.
+# Elements checked for infinities by NumPy: the flags (64 KiB) stay in the second-level cache.
 _BLOCK = 1 << 16
 _DATES = (dt.date, dt.time, dt.timedelta, np.datetime64, np.timedelta64)
 INSTEAD_OF_DATES = (
@@ -205,31 +207,35 @@ def dates_error(where: str, dtype: str) -> ColumnTypeError:
     return ColumnTypeError(f"{where} holds dates, times or durations ({dtype}). {INSTEAD_OF_DATES}")
 
 
-def refuse_infinite(values: NDArray[Any], where: Callable[[int], str]) -> None:
-    """Raise if a float array (1-d or 2-d) holds an infinity; `where` names its column j.
+def refuse_infinite(
+    values: NDArray[Any], where: Callable[[int], str], n_jobs: int | None = 1
+) -> None:
+    """Raise if a float array (1-d or 2-d) holds an infinity; `where` names its column j."""
+    if values.dtype.kind == "f" and _has_infinity(values, n_jobs):
+        _report_infinite(values, where)
 
-    The array is read in blocks, in memory order, to avoid a large temporary.
-    """
-    if values.dtype.kind != "f":
-        return
+
+def _has_infinity(values: NDArray[Any], n_jobs: int | None) -> bool:
     if values.size <= _BLOCK:
-        if np.isinf(values).any():
-            _report_infinite(values, where)
-        return
-    by_row = values.ndim == 1 or abs(values.strides[0]) >= abs(values.strides[1])
-    across = values if by_row else values.T
-    step = max(1, _BLOCK // (across.size // len(across)))
-    for start in range(0, len(across), step):
-        line = across[start : start + step]
-        for part in range(0, line.size // len(line), _BLOCK):
-            block = line if line.ndim == 1 else line[:, part : part + _BLOCK]
-            if np.isinf(block).any():
-                _report_infinite(values, where)
+        return bool(np.isinf(values).any())
+    matrix = values.reshape(len(values), -1) if values.ndim == 1 else values
+    is_plain = matrix.dtype.isnative and matrix.flags.aligned and has_whole_strides(matrix)
+    if is_plain and matrix.dtype in (np.float32, np.float64):
+        return _native.has_infinity(matrix, effective_n_jobs(n_jobs))
+    by_row = abs(matrix.strides[0]) >= abs(matrix.strides[1])
+    # In memory order, in blocks, to avoid a large temporary.
+    blocks = np.array_split(matrix if by_row else matrix.T, matrix.size // _BLOCK)
+    return any(np.isinf(block).any() for block in blocks)
 
 
-def refuse_infinite_column(column: NumericColumn, where: str) -> None:
+def has_whole_strides(array: NDArray[Any]) -> bool:
+    """Return whether numbers are whole elements apart, as kernels expect."""
+    return all(stride % array.itemsize == 0 for stride in array.strides)
+
+
+def refuse_infinite_column(column: NumericColumn, where: str, n_jobs: int | None = 1) -> None:
     """Raise if a column holds an infinity."""
-    refuse_infinite(column.values, lambda _: where)
+    refuse_infinite(column.values, lambda _: where, n_jobs)
 
 
 def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoReturn:

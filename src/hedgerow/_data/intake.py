@@ -63,6 +63,7 @@ def learn_schema(
     warns: bool = True,
     streams: bool = False,
     verbose: int = 0,
+    n_jobs: int | None = 1,
 ) -> tuple[TableSchema, Table]:
     """Read the table of a `fit` and learn its columns.
 
@@ -79,6 +80,8 @@ def learn_schema(
         Whether X may be a `ParquetTable`, whose columns are read when they are needed.
     verbose : int
         Whether to show progress while columns are read from files.
+    n_jobs : int or None
+        Threads that look for infinities.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
@@ -94,7 +97,8 @@ def learn_schema(
     if _is_matrix(source) and not chosen.any():
         if together.size > 1 and source.dense is not None:
             source = replace(source, dense=common_dtype(source.dense, together))
-        return TableSchema(source.n_features, source.names, {}), _finite_table(source, source.names)
+        schema = TableSchema(source.n_features, source.names, {})
+        return schema, _finite_table(source, source.names, n_jobs=n_jobs)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, column in enumerate(_read_columns(source, chosen)):
@@ -109,7 +113,7 @@ def learn_schema(
                 warn_of_suspicious_column(column, categories[j].values, where)
             columns.append(CategoricalColumn(categories[j].match(column)))
     schema = TableSchema(source.n_features, source.names, categories)
-    return schema, _finite_table(source, source.names, columns)
+    return schema, _finite_table(source, source.names, columns, n_jobs=n_jobs)
 
 
 def _read_columns(
@@ -135,6 +139,7 @@ def read_table(
     unknown_category: Literal["missing", "error"] = "missing",
     estimator_name: str = "the model",
     verbose: int = 0,
+    n_jobs: int | None = 1,
 ) -> Table:
     """Read the table of a `predict`, with the column order and category codes of the schema.
 
@@ -145,7 +150,7 @@ def read_table(
     if isinstance(X, ParquetTable):
         return read_streamed(X, schema, unknown_category, estimator_name, verbose)
     if is_plain(X, schema):
-        refuse_infinite(X, lambda j: column_label(None, j))
+        refuse_infinite(X, lambda j: column_label(None, j), n_jobs)
         return Table(None, dense=X)
     few = read_few_rows(X, schema, unknown_category, estimator_name)
     if few is not None:
@@ -155,7 +160,7 @@ def read_table(
         schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
     )
     if _is_matrix(source) and not schema.categories:
-        return _finite_table(_in_order(source, order), schema.feature_names)
+        return _finite_table(_in_order(source, order), schema.feature_names, n_jobs=n_jobs)
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, position in enumerate(order):
         column = source.read(position)
@@ -164,7 +169,7 @@ def read_table(
             columns.append(as_learned(column, schema.categories[j], unknown_category, where))
         else:
             columns.append(require_numbers(column, where))
-    return _finite_table(source, schema.feature_names, columns)
+    return _finite_table(source, schema.feature_names, columns, n_jobs=n_jobs)
 
 
 def is_plain(X: Any, schema: TableSchema) -> bool:
@@ -190,6 +195,8 @@ def _finite_table(
     source: Source,
     names: Names | None,
     columns: list[NumericColumn | CategoricalColumn] | None = None,
+    *,
+    n_jobs: int | None,
 ) -> Table:
     """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
     if columns is None:
@@ -197,11 +204,11 @@ def _finite_table(
     else:
         table = Table(names, dense=_one_matrix(columns), columns=columns)
     if source.dense is not None:
-        refuse_infinite(source.dense, lambda j: column_label(source.names, j))
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
     elif table.dense is not None:
-        refuse_infinite(table.dense, lambda j: column_label(names, j))
+        refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
     elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
-        _refuse_infinite_columns(table)
+        _refuse_infinite_columns(table, n_jobs)
     return table
 
 
@@ -213,11 +220,11 @@ def _in_order(source: Source, order: Sequence[int]) -> Source:
     return replace(source, dense=source.dense[:, order], names=names)
 
 
-def _refuse_infinite_columns(table: Table) -> None:
+def _refuse_infinite_columns(table: Table, n_jobs: int | None) -> None:
     for j in range(table.n_features):
         column, where = table.column(j), column_label(table.names, j)
         if isinstance(column, NumericColumn):
-            refuse_infinite_column(column, where)
+            refuse_infinite_column(column, where, n_jobs)
 
 
 def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:

@@ -257,17 +257,18 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
     columns = [table.column(j) for j in range(table.n_features)]
     numbers = (c.values for c in columns if isinstance(c, NumericColumn))
     dtype = np.result_type(np.float32, *(_float_for(values) for values in numbers))
-    matrix = np.empty((table.n_rows, table.n_features), dtype)
-    for j, column in enumerate(columns):
+    by_column = np.empty((table.n_features, table.n_rows), dtype)
+    for own_row, j in zip(by_column, range(table.n_features), strict=True):
+        column = columns[j]
         if isinstance(column, CategoricalColumn):
-            bins = np.asarray(category_bins[j], dtype)
-            # Codes −1 (missing) and n (unknown) both index the last entry.
-            matrix[:, j] = np.append(bins, np.nan)[column.codes]
+            bins = np.append(np.asarray(category_bins[j], dtype), dtype.type(np.nan))
+            # Codes −1 (missing) and n (unknown) both wrap to the last entry.
+            np.take(bins, column.codes, out=own_row, mode="wrap")
         else:
-            matrix[:, j] = column.values
+            own_row[:] = column.values
             if column.missing is not None:
-                matrix[column.missing, j] = np.nan
-    return matrix
+                own_row[column.missing] = np.nan
+    return by_column.T
 
 
 def needs_matrix_error(what: str) -> DataError:

@@ -20,7 +20,8 @@ prior.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -80,7 +81,7 @@ class EncodedColumn:
 
 @dataclass(frozen=True, eq=False)
 class TargetStatistics:
-    """The encoded columns and their encodings.
+    """The encoded columns and their encodings; without any, tables stay as they are.
 
     An encoded table has the columns of the table, with categories replaced by the numbers of the
     first target, followed by the numbers of the other targets, column by column.
@@ -96,9 +97,9 @@ class TargetStatistics:
     """
 
     n_features: int
-    seed: int
-    priors: Floats
-    columns: tuple[EncodedColumn, ...]
+    seed: int = 0
+    priors: Floats = field(default_factory=partial(np.empty, 0))
+    columns: tuple[EncodedColumn, ...] = ()
 
     @property
     def features(self) -> tuple[int, ...]:
@@ -146,11 +147,6 @@ class TargetStatistics:
             replaced[feature] = NumericColumn(next(of_targets))
             added.extend(map(NumericColumn, of_targets))
         return table.with_columns(replaced, added)
-
-
-def no_statistics(n_features: int) -> TargetStatistics:
-    """Return statistics that leave tables of `n_features` columns unchanged."""
-    return TargetStatistics(n_features, 0, np.empty(0), ())
 
 
 def learn_statistics(

@@ -152,7 +152,11 @@ def read_data(
     if init_model is None:
         verbose = estimator.verbose
         schema, table = learn_schema(
-            X, estimator.categorical_features, streams=True, verbose=verbose
+            X,
+            estimator.categorical_features,
+            streams=True,
+            verbose=verbose,
+            n_jobs=estimator.n_jobs,
         )
     else:
         schema = init_model.schema

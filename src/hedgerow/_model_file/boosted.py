@@ -22,7 +22,7 @@ from hedgerow._boosting.survival_curves import (
 from hedgerow._contract import internals
 from hedgerow._data.table import TableSchema
 from hedgerow._data.target import Classes
-from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics, no_statistics
+from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._links import Link
 from hedgerow._model_file.container import Arrays, Document
@@ -246,7 +246,7 @@ def statistics_arrays(statistics: TargetStatistics) -> Arrays:
 def read_statistics(stored: Stored, schema: TableSchema) -> TargetStatistics:
     """Read the target statistics; most files have none."""
     if not stored.has("statistics_seed"):
-        return no_statistics(schema.n_features)
+        return TargetStatistics(schema.n_features)
     seed = stored.field("statistics_seed")
     require(type(seed) is int and 0 <= seed < 2**32, "statistics_seed is not a seed")
     arrays = stored.arrays(_STATISTICS_PREFIX, _STATISTICS_ARRAYS)

@@ -8,13 +8,14 @@ from functools import cache, partial
 from importlib import resources
 from typing import Any
 
+from hedgerow._export.javascript import math_script
 from hedgerow._reporting.charts import charts_of
 from hedgerow._reporting.wording import brief, fixed, number, share_text, signed
 from hedgerow._result import imported
 from hedgerow.plot._colors import COLORS
 
 SCRIPTS = (
-    *("math.js", "what_if.js", "contributions.js", "waterfall.js", "fields.js", "threshold.js"),
+    *("what_if.js", "contributions.js", "waterfall.js", "fields.js", "threshold.js"),
     *("tree_view.js", "page.js"),
 )
 # Parts of the summary that the scripts read; the template renders the others.
@@ -41,7 +42,7 @@ def render(summary: dict[str, Any]) -> str:
         colors=COLORS,
         style=markup(_file("style.css")),
         vega=markup(_vega()),
-        scripts=markup("\n".join(map(_file, SCRIPTS))),
+        scripts=markup("\n".join([math_script(), *map(_file, SCRIPTS)])),
         data=markup(json_text(data)),
         page_size=SIZE,
     )

@@ -144,7 +144,7 @@ class HistogramEngine:
             binned.by_row,
             binned.n_bins,
             binned.is_categorical,
-            binned.bundle_slots,
+            binned.places,
             binned.width,
             binned.threshold_values,
             binned.threshold_starts,

@@ -80,7 +80,9 @@ def grow(
     estimator: Estimator, outputs_kind: type[Outputs], X: Any, y: Any, sample_weight: Any
 ) -> UnprunedTree:
     """Read the arguments of `fit` and grow a tree."""
-    schema, table = learn_schema(X, estimator.categorical_features, streams=True)
+    schema, table = learn_schema(
+        X, estimator.categorical_features, streams=True, n_jobs=estimator.n_jobs
+    )
     if table.is_streamed and estimator.splitter != "hist":
         raise ParameterError(
             f"splitter={estimator.splitter!r} needs the numbers of all rows in memory, but X is a "

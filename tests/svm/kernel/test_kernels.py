@@ -138,7 +138,7 @@ def test_the_cache_keeps_what_was_used_last_within_its_budget():
         assert set(computed) == set(indices.tolist()) - set(recent[-10:])
         recent = [row for row in recent if row not in set(indices.tolist())]
         recent += sorted(indices.tolist(), key=lambda row: slots[indices == row][0])
-    part = cache.move_to_subset(np.arange(0, 100, 2))
+    part = cache.move_to_subset(np.arange(0, 100, 2), 2)
     even = np.array([0, 2, 4])
     assert (part.values[part.slots(even // 2, 1)] == K[even][:, ::2]).all()
 
@@ -151,12 +151,13 @@ def test_indefinite_kernels_are_noticed():
 
 def test_most_violating_are_the_first_of_each_side():
     random = np.random.default_rng(3)
-    for _ in range(50):
-        n, most = int(random.integers(1, 60)), int(random.integers(1, 20))
+    for trial in range(50):
+        n = int(random.integers(1, 60) if trial % 2 else random.integers(3_000, 9_000))
+        most = int(random.integers(1, 20))
         pull = random.integers(0, 6, n).astype(float)
         low, high = np.zeros(n), np.ones(n)
         beta = random.choice([0.0, 0.5, 1.0], n)
-        found = _native.most_violating(pull, beta, low, high, most)
+        found = _native.most_violating(pull, beta, low, high, most, threads=3)
         up = sorted(np.flatnonzero(beta < 1), key=lambda i: (-pull[i], i))[:most]
         down = sorted(np.flatnonzero(beta > 0), key=lambda i: (pull[i], i))[:most]
         assert found.tolist() == sorted({*up, *down})

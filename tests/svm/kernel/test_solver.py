@@ -159,7 +159,18 @@ def test_pair_steps_keep_sums_and_never_make_it_worse():
         pull = dual.linear - (K @ np.bincount(dual.row, beta, minlength=60))[dual.row]
         before = violation(dual, beta, pull)
         made = _native.pair_steps(
-            K, dual.row, dual.row, dual.second, dual.low, dual.high, beta, pull, 1e-9, 1
+            K,
+            dual.row,
+            dual.row,
+            dual.second,
+            dual.low,
+            dual.high,
+            beta,
+            pull,
+            1e-9,
+            1,
+            np.empty(_native.pair_room(len(dual.row))),
+            2,
         )
         assert made == (before > 1e-9)
         scores = K @ np.bincount(dual.row, beta, minlength=60)

@@ -138,7 +138,8 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         return super()._why_not(name)
 
     def _probabilities(self, scores: Floats) -> Floats:
-        return calibrated_probabilities(scores, self._model.link, self._model.calibration)
+        model, n_threads = self._model, self._threads_for(scores)
+        return calibrated_probabilities(scores, model.link, model.calibration, n_threads)
 
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
         if self._model.calibration is not None:

@@ -21,6 +21,7 @@ from hedgerow._tree.monotone import is_monotone
 from hedgerow._tree.structure import Ensemble
 from hedgerow.exceptions import ParameterError
 
+CONSTRAINT_PARAMETERS = ("monotonic_constraints", "interaction_constraints", "feature_weights")
 DIRECTIONS = {-1: -1, 0: 0, 1: 1, "increasing": 1, "decreasing": -1}
 # The maximum number of different features on a path.
 INTERACTIONS = {"pairwise": 2, "no_interactions": 1}

@@ -12,7 +12,13 @@ import numpy as np
 
 from hedgerow import _native
 from hedgerow._boosting.fit.calibration import require_calibratable
-from hedgerow._boosting.fit.constraints import Constraints, read_constraints, require_monotone
+from hedgerow._boosting.fit.constraints import (
+    CONSTRAINT_PARAMETERS,
+    UNCONSTRAINED,
+    Constraints,
+    read_constraints,
+    require_monotone,
+)
 from hedgerow._boosting.fit.dataset import Dataset, iter_folds, read_eval_sets, split_holdout
 from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, NativeLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
@@ -268,7 +274,11 @@ def read_problem(
         require_memory(arguments.memory_limit, settings.estimator, arguments.X)
     if initial_model is None:
         schema, table = learn_schema(
-            arguments.X, params.categorical_features, streams=True, verbose=params.verbose
+            arguments.X,
+            params.categorical_features,
+            streams=True,
+            verbose=params.verbose,
+            n_jobs=params.n_jobs,
         )
         refuse_more_rows(table.n_rows, _native.most_rows, "gradient boosting")
         classes, target = task.learn_target(arguments.y, table.n_rows, params.loss)
@@ -290,7 +300,9 @@ def read_problem(
     trees_per_round = 1 if has_vector_leaves else loss.n_outputs
     if initial_model is not None:
         _require_compatible(initial_model, loss, trees_per_round, params)
-    constraints = read_constraints(params, schema, loss)
+    constraints = UNCONSTRAINED
+    if any(getattr(params, name) is not None for name in CONSTRAINT_PARAMETERS):
+        constraints = read_constraints(params, schema, loss)
     problem = Problem(task, initial_model, schema, classes, loss, trees_per_round, constraints)
     dataset = problem.dataset(table, target, arguments.sample_weight)
     if arguments.groups is not None:

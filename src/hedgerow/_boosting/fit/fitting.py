@@ -10,12 +10,14 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from hedgerow._boosting.fit.auto import choose_parameters
 from hedgerow._boosting.fit.calibration import calibrate_model
+from hedgerow._boosting.fit.checkpoint import CheckpointFile, digest
 from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.distributed import require_distributable
@@ -24,14 +26,14 @@ from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, Round
 from hedgerow._boosting.fit.no_split import warn_never_split
 from hedgerow._boosting.fit.round_grower import round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
-from hedgerow._boosting.fit.warm_start import InitialState, digest, find_initial_state
 from hedgerow._boosting.losses import BaseLoss, SurvivalLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._collective import workers
+from hedgerow._contract import internals
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
-from hedgerow._params import warn_of_unused
+from hedgerow._params import short_repr, warn_of_unused
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
 from hedgerow._tree.trainer import DivergenceError
@@ -76,6 +78,94 @@ def fit_boosting(
         )
     callbacks.after_fit(fitting.copy_with(attributes))
     return attributes
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """Where a fit begins.
+
+    Attributes
+    ----------
+    model : BoostedModel, optional
+        The initial model.
+    n_extra_rounds : int
+        Its rounds that n_estimators does not count: those of `init_model`.
+    seed : int
+        The seed of all random numbers.
+    checkpoint_file : CheckpointFile, optional
+        Where rounds are written.
+    checkpoint : Checkpoint, optional
+        The contents of that file: an interrupted fit.
+    """
+
+    model: BoostedModel | None
+    n_extra_rounds: int
+    seed: int
+    checkpoint_file: CheckpointFile | None = None
+    checkpoint: Any = None
+
+    def remaining_rounds(self, n_estimators: int) -> range:
+        """Return the rounds that are still to be grown."""
+        done, last = _n_rounds(self.model), self.n_extra_rounds + n_estimators
+        if self.checkpoint_file is not None:
+            self.checkpoint_file.check_rounds(done, last)
+        return range(min(done, last), last)
+
+
+def find_initial_state(
+    arguments: FitArguments, warm_model: BoostedModel | None, settings: Settings
+) -> InitialState:
+    """Find the initial model of a fit, if any; `warm_model` is that of a warm start."""
+    estimator, model = settings.estimator, warm_model
+    if arguments.init_model is not None:
+        model = _read_model(arguments.init_model, estimator)
+    is_warm = arguments.init_model is None
+    _require_rounds_to_add(model, estimator.n_estimators, is_warm=is_warm)
+    n_extra_rounds = 0 if is_warm else _n_rounds(model)
+    if arguments.checkpoint is None:
+        return InitialState(model, n_extra_rounds, settings.seed)
+    file = CheckpointFile(arguments.checkpoint, arguments.checkpoint_every)
+    checkpoint = file.read(estimator)
+    if checkpoint is None:
+        return InitialState(model, n_extra_rounds, settings.seed, file)
+    file.data = checkpoint.data
+    model = internals(checkpoint.model).model()
+    return InitialState(model, n_extra_rounds, checkpoint.seed, file, checkpoint)
+
+
+def _n_rounds(model: BoostedModel | None) -> int:
+    return 0 if model is None else model.ensemble.n_rounds
+
+
+def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_warm: bool) -> None:
+    if model is None:
+        return
+    if is_auto(n_estimators):
+        raise ParameterError(
+            "n_estimators='auto' chooses all rounds of a model. To continue one with init_model or "
+            "warm_start, set the number of rounds, as in n_estimators=100."
+        )
+    if is_warm and _n_rounds(model) > n_estimators:
+        raise ParameterError(
+            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds of the "
+            "model that warm_start=True continues."
+        )
+
+
+def _read_model(init_model: Any, estimator: TableEstimator) -> BoostedModel:
+    """Return the model of the argument `init_model`: an estimator, or the path of a model file."""
+    from hedgerow import _model_file
+
+    fitted = init_model
+    if isinstance(init_model, str | PathLike):
+        fitted = _model_file.load(init_model)
+    if type(fitted) is not type(estimator):
+        raise ParameterError(
+            f"init_model={short_repr(init_model)} is not allowed; it must be a fitted "
+            f"{type(estimator).__name__} or the path of a model file."
+        )
+    model: BoostedModel = internals(fitted).model()
+    return model
 
 
 @dataclass(frozen=True)

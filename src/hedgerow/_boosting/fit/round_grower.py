@@ -235,12 +235,15 @@ def growth_params(
     """Return how trees are grown: parameters of the estimator, the loss and the columns."""
     native = problem.native_loss
     decay_rate, growth_rate = (0.0, 0.0) if native is None else native.leaf_rates
+    constraints = vars(problem.constraints)
+    if statistics.columns:  # trees split more columns than the table has
+        constraints = problem.constraints.of_columns(statistics.sources.tolist())
     return GrowthParams.of(
         settings.params,
         leaf_decay_rate=decay_rate,
         leaf_growth_rate=growth_rate,
         seed=settings.seed,
-        **problem.constraints.of_columns(statistics.sources.tolist()),
+        **constraints,
     )
 
 

@@ -16,7 +16,7 @@ from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._data.binned_rows import BinnedRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
-from hedgerow._data.target_statistics import TargetStatistics, no_statistics
+from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
 from hedgerow._types import Floats
@@ -51,6 +51,8 @@ class TrainingSet:
 
     def encode(self, dataset: Dataset) -> Dataset:
         """Encode other rows like the training set."""
+        if not self.statistics.columns:
+            return dataset
         return replace(dataset, table=self.statistics.encode(dataset.table))
 
     def matrix(self, encoded: Dataset) -> NDArray[Any]:
@@ -68,7 +70,7 @@ class TrainingSet:
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         """Return an ensemble of trees, round after round."""
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
-        return Ensemble.from_trees(trees, outputs, self.base_score, self.statistics.n_columns)
+        return Ensemble.from_trees(trees, outputs, self.base_score, self.train.table.n_features)
 
     def eval_set(self, name: str, encoded: Dataset, rows: RowsOrBins, n_threads: int) -> EvalSet:
         """Return an evaluation set with its scores before the first round of this fit."""
@@ -87,8 +89,7 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
     """Encode and bin a training set; like the initial model, if there is one."""
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
-        statistics, train = _encode(problem, settings, train)
-        schema = statistics.encoded_schema(problem.schema)
+        statistics, schema, train = _encode(problem, settings, train)
         binner, binned = _fit_binner(schema, settings, train)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
@@ -114,15 +115,15 @@ def encode_like_initial_model(problem: Problem, train: Dataset, n_threads: int) 
 
 def _encode(
     problem: Problem, settings: Settings, train: Dataset
-) -> tuple[TargetStatistics, Dataset]:
+) -> tuple[TargetStatistics, TableSchema, Dataset]:
     """Replace features with many categories by target statistics."""
     n_categories = _many_categories(problem.schema, settings.params)
     if not n_categories:
-        return no_statistics(train.table.n_features), train
+        return TargetStatistics(train.table.n_features), problem.schema, train
     statistics, table = learn_encoding(
         train, n_categories, problem.loss, problem.classes, settings.seed, settings.n_threads
     )
-    return statistics, replace(train, table=table)
+    return statistics, statistics.encoded_schema(problem.schema), replace(train, table=table)
 
 
 def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:

@@ -133,11 +133,12 @@ class KernelSVM(SVM):
             )
         if scipy.sparse.issparse(X):
             return schema, scipy.sparse.csr_array(X, dtype=np.float64)
-        return schema, X.astype(np.float64, copy=False)
+        return schema, np.ascontiguousarray(X, np.float64)
 
     def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> KernelInput:
         """Return the training set, for coefficients bounded by these costs."""
-        kernel = self._kernel_for(X)
+        threads = effective_n_jobs(self.n_jobs)
+        kernel = self._kernel_for(X, threads)
         if kernel.name == "precomputed":
             require_symmetric(X)
         require_moderate_kernels(kernel, X)
@@ -145,15 +146,16 @@ class KernelSVM(SVM):
         single = (
             X.shape[0] > FEW_ROWS
             and rounding <= PART_OF_TOL * self.tol
-            and has_small_exponents(kernel, X)
+            and has_small_exponents(kernel, X, threads)
         )
-        return KernelInput(schema, kernel, X, kernel.table(X, single=single), single)
+        table = kernel.table(X, single=single, threads=threads)
+        return KernelInput(schema, kernel, X, table, single)
 
-    def _kernel_for(self, X: Any) -> Kernel:
+    def _kernel_for(self, X: Any, threads: int) -> Kernel:
         if callable(self.kernel):
             return Kernel("callable", function=self.kernel)
         needs_gamma = self.kernel in ("poly", "rbf", "sigmoid", "laplacian")
-        gamma = gamma_of(self.gamma, X) if needs_gamma else 1.0
+        gamma = gamma_of(self.gamma, X, threads) if needs_gamma else 1.0
         return Kernel(str(self.kernel), gamma, float(self.coef0), int(self.degree))
 
     def _cache(self, table: KernelTable) -> RowCache:

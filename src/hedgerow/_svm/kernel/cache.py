@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow._svm.kernel.kernels import KernelTable
 from hedgerow._types import RowNumbers
 
@@ -19,7 +20,14 @@ class RowCache:
         self.table = table
         self.megabytes = megabytes
         self.least = least
+        self._room: NDArray[Any] = np.empty(0, table.dtype)
         self._empty()
+
+    def room(self, n: int) -> NDArray[Any]:
+        """Return memory for kernel values of n rows with one another, the same every time."""
+        if len(self._room) < _native.pair_room(n):
+            self._room = np.empty(_native.pair_room(n), self.table.dtype)
+        return self._room
 
     def _empty(self) -> None:
         n = len(self.table)
@@ -32,12 +40,14 @@ class RowCache:
         self._used = np.zeros(n_slots, np.int64)  # time of the last use
         self._now = 0
 
-    def move_to_subset(self, rows: RowNumbers) -> RowCache:
+    def move_to_subset(self, rows: RowNumbers, threads: int) -> RowCache:
         """Return a cache for a subset of the rows, with their cached values, and empty this one."""
-        subset = RowCache(self.table.take(rows), self.megabytes, self.least)
+        subset = RowCache(self.table.take(rows, threads), self.megabytes, self.least)
+        subset._room = self._room
         cached = np.flatnonzero(self._slot[rows] >= 0)[: len(subset.values)]
-        for slot, row in enumerate(cached):
-            np.take(self.values[self._slot[rows[row]]], rows, out=subset.values[slot], mode="clip")
+        _native.take_kernels(
+            self.values, self._slot[rows[cached]], rows, subset.values[: len(cached)], threads
+        )
         subset._owner[: len(cached)], subset._slot[cached] = cached, np.arange(len(cached))
         self._empty()
         return subset
@@ -48,7 +58,9 @@ class RowCache:
         cached = self._slot[rows] >= 0
         self._used[self._slot[rows[cached]]] = self._now
         if not cached.all():
-            missing = np.unique(rows[~cached])
+            is_missing = np.zeros(len(self._slot), bool)
+            is_missing[rows[~cached]] = True
+            missing = np.flatnonzero(is_missing)
             free = self._least_used(len(missing))
             evicted = self._owner[free]
             self._slot[evicted[evicted >= 0]] = -1

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow import _native
 from hedgerow._arithmetic import sum_of
 from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.kernels import KernelTable
@@ -65,9 +66,7 @@ def dual_objective(dual: DualProblem, beta: Floats, scores: Floats) -> float:
 
 def extremes(dual: DualProblem, beta: Floats, pull: Floats, group: slice) -> tuple[float, float]:
     """Return the largest pull in a group that may grow, and the smallest that may shrink."""
-    pull, beta = pull[group], beta[group]
-    grows, shrinks = beta < dual.high[group], beta > dual.low[group]
-    return float(pull[grows].max(initial=-np.inf)), float(pull[shrinks].min(initial=np.inf))
+    return _native.pull_range(pull[group], beta[group], dual.low[group], dual.high[group])
 
 
 def violation(dual: DualProblem, beta: Floats, pull: Floats) -> float:

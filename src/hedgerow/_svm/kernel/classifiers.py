@@ -128,7 +128,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         threads = effective_n_jobs(self.n_jobs)
         with self._progress(n_fits * n_binary_tasks(n_classes, scheme)) as progress_bar:
             for number, task in enumerate(binary_tasks(index, n_classes, scheme)):
-                cache = of_all or self._cache(rows.table.take(task.rows))
+                cache = of_all or self._cache(rows.table.take(task.rows, threads))
                 own = weights[task.rows]
                 fit = self._fitter(cache, task.y, own, threads, progress_bar)
                 svms.append(fit(np.arange(len(own))).on(task.rows, len(index)))

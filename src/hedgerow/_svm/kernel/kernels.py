@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances
 
 from hedgerow import _native
-from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._arithmetic import means_of_columns, sum_of
 from hedgerow._data.sparse import sound
 from hedgerow._svm.kernel.dual import DualProblem
 from hedgerow._svm.kernel.linear_start import linear_start
@@ -62,7 +62,7 @@ class Kernel:
             return self.coef0 >= 0.0
         return self.name in ("linear", "rbf", "laplacian")
 
-    def table(self, rows: Any, *, single: bool = False) -> KernelTable:
+    def table(self, rows: Any, *, single: bool = False, threads: int = 1) -> KernelTable:
         """Return a table of rows for kernel values with them; `single` to compute in float32."""
         if self.function is not None:
             return CallableTable(self.function, rows)
@@ -70,17 +70,17 @@ class Kernel:
             return PrecomputedTable(rows, np.arange(rows.shape[0]))
         if scipy.sparse.issparse(rows):
             return SparseTable(self, rows)
-        return DenseTable(self, rows, single=single)
+        return DenseTable(self, rows, single=single, threads=threads)
 
 
-def gamma_of(gamma: float | str, X: Any) -> float:
+def gamma_of(gamma: float | str, X: Any, threads: int = 1) -> float:
     """Return the value of `gamma` for this table."""
     if not isinstance(gamma, str):
         return float(gamma)
     n_features = X.shape[1]
     if gamma == "auto":
         return 1.0 / n_features
-    variance = _variance(X)
+    variance = _variance(X, threads)
     if variance == 0.0:
         return 1.0
     scale = 1.0 / (n_features * variance)
@@ -92,27 +92,22 @@ def gamma_of(gamma: float | str, X: Any) -> float:
     return scale
 
 
-def _variance(X: Any) -> float:
+def _variance(X: Any, threads: int) -> float:
     """Return the variance of all numbers of a table, block by block to save memory."""
     sparse = scipy.sparse.issparse(X)
     count = X.shape[0] * X.shape[1]
     parts = _parts(X.data if sparse else X.reshape(-1), BLOCK)
-    mean = sum(sum_of(part) for part in parts) / count
-    squares = sum(sum_of(np.square(part - mean, dtype=np.float64)) for part in parts)
+    mean = sum(sum_of(part, threads) for part in parts) / count
+    squares = sum(sum_of(np.square(part - mean, dtype=np.float64), threads) for part in parts)
     n_zeros = count - X.nnz if sparse else 0
     return (squares + n_zeros * mean * mean) / count
 
 
-def _centre(X: Floats) -> Floats:
-    """Return the mean of every column."""
-    return np.array([mean_of(column) for column in X.T])
-
-
-def has_small_exponents(kernel: Kernel, X: Any) -> bool:
+def has_small_exponents(kernel: Kernel, X: Any, threads: int = 1) -> bool:
     """Return whether kernel values of these rows in float32 are accurate to about 1e-6."""
     if not kernel.is_of_distances or scipy.sparse.issparse(X):
         return False
-    centre = _centre(X)
+    centre = means_of_columns(X, threads)
     measure = np.square if kernel.name == "rbf" else np.abs
     largest = max(
         float(measure(part - centre).sum(axis=1).max())
@@ -152,20 +147,30 @@ class DenseTable(LargestKernel):
     """
 
     def __init__(
-        self, kernel: Kernel, X: Floats, *, single: bool, centre: Floats | None = None
+        self,
+        kernel: Kernel,
+        X: Floats,
+        *,
+        single: bool,
+        threads: int = 1,
+        numbers: RowNumbers | None = None,
+        centre: Floats | None = None,
     ) -> None:
+        """Prepare all rows of X, or those with these numbers."""
         self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
         self.kernel = kernel
         self._is_bounded = kernel.name in BOUNDED
         self.X = X
+        self._numbers = numbers
         if centre is None:
-            centre = _centre(X) if kernel.is_of_distances and len(X) else np.zeros(X.shape[1])
+            has_centre = kernel.is_of_distances and len(X) > 0
+            centre = means_of_columns(X, threads) if has_centre else np.zeros(X.shape[1])
         self._centre = centre
         kind = _native.KernelTableFloat if single else _native.KernelTableDouble
-        self._native = kind(kernel.rule, X, centre)
+        self._native = kind(kernel.rule, X, numbers, centre, threads)
 
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.X if self._numbers is None else self._numbers)
 
     def fill(self, rows: RowNumbers, slots: RowNumbers, values: NDArray[Any], threads: int) -> None:
         """Write rows of the kernel matrix."""
@@ -177,10 +182,13 @@ class DenseTable(LargestKernel):
         self._native.fill_diagonal(values)
         return values
 
-    def sums(self, queries: Any, coefficients: Floats, threads: int) -> Floats:
-        """Return weighted sums of kernel values."""
-        out = np.empty((len(queries), len(coefficients)))
-        self._native.sum(queries, coefficients, out, threads)
+    def sums(
+        self, queries: Any, coefficients: Floats, threads: int, numbers: RowNumbers | None = None
+    ) -> Floats:
+        """Return weighted sums of kernel values, for all queries or those with these numbers."""
+        n_queries = len(queries if numbers is None else numbers)
+        out = np.empty((n_queries, len(coefficients)))
+        self._native.sum(queries, numbers, coefficients, out, threads)
         return out
 
     def own_sums(self, coefficients: Floats, at: RowNumbers, threads: int) -> Floats:
@@ -189,19 +197,34 @@ class DenseTable(LargestKernel):
         if not len(used):
             return np.zeros(len(at))
         if self.kernel.name == "linear":
-            rows = DesignMatrix(self.X, 0.0, threads)
+            rows = DesignMatrix(self._rows(), 0.0, threads)
             return rows.times(rows.combine(coefficients))[at]
-        return self.take(used).sums(self.X[at], coefficients[np.newaxis, used], threads)[:, 0]
+        vectors = self.take(used, threads)
+        return vectors.sums(self.X, coefficients[np.newaxis, used], threads, self._of(at))[:, 0]
 
     def start_for(self, dual: DualProblem, threads: int) -> Floats:
         """Start near the solution, if the kernel is linear."""
         is_linear = self.kernel.name == "linear"
-        return linear_start(dual, self.X, threads) if is_linear else dual.start
+        return linear_start(dual, self._rows(), threads) if is_linear else dual.start
 
-    def take(self, rows: RowNumbers) -> DenseTable:
+    def take(self, rows: RowNumbers, threads: int = 1) -> DenseTable:
         """Return some of the rows; their kernel values are the same, bit for bit."""
         single = self.dtype is np.float32
-        return DenseTable(self.kernel, self.X[rows], single=single, centre=self._centre)
+        return DenseTable(
+            self.kernel,
+            self.X,
+            single=single,
+            threads=threads,
+            numbers=self._of(rows),
+            centre=self._centre,
+        )
+
+    def _of(self, rows: RowNumbers) -> RowNumbers:
+        """Return the numbers in X of some of the rows."""
+        return rows if self._numbers is None else self._numbers[rows]
+
+    def _rows(self) -> Floats:
+        return self.X if self._numbers is None else self.X[self._numbers]
 
 
 class BlockTable(LargestKernel):
@@ -300,7 +323,7 @@ class SparseTable(BlockTable):
         self.kernel.rule.finish(half_norms, self._half_norms, values)
         return values
 
-    def take(self, rows: RowNumbers) -> SparseTable:
+    def take(self, rows: RowNumbers, threads: int = 1) -> SparseTable:  # noqa: ARG002
         """Return some of the rows."""
         return SparseTable(self.kernel, self.X[rows])
 
@@ -344,7 +367,7 @@ class CallableTable(BlockTable):
             )
         return block
 
-    def take(self, rows: RowNumbers) -> CallableTable:
+    def take(self, rows: RowNumbers, threads: int = 1) -> CallableTable:  # noqa: ARG002
         """Return some of the rows."""
         return CallableTable(self.function, self.X[rows])
 
@@ -367,7 +390,7 @@ class PrecomputedTable(BlockTable):
         """Return kernel values of other rows with all rows."""
         return np.ascontiguousarray(queries[:, self.columns])
 
-    def take(self, rows: RowNumbers) -> PrecomputedTable:
+    def take(self, rows: RowNumbers, threads: int = 1) -> PrecomputedTable:  # noqa: ARG002
         """Return some of the rows."""
         return PrecomputedTable(self.X, self.columns[rows])
 

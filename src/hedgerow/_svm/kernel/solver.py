@@ -191,9 +191,32 @@ class State:
         if len(self.beta) <= ALL_OF_FEW:
             self._solve_set(np.arange(len(self.beta)), enough or ROUND_PART * violated_by)
         else:
-            self._working = _working_set(self.dual, self.beta, self.pull, self._working)
+            self._working = self._working_set()
             self._solve_set(np.sort(self._working), max(ROUND_PART * violated_by, enough))
         self.n_rounds += 1
+
+    def _working_set(self) -> RowNumbers:
+        """Return the working set: recent variables of the last, then the most violating ones."""
+        dual, beta, last = self.dual, self.beta, self._working
+        size = min(len(beta), max(SMALLEST_SET, min(len(beta) // 3, LARGEST_SET)))
+        share = max(1, size // (4 if len(last) else 2) // len(dual.groups))
+        by_group = [
+            group.start
+            + _native.most_violating(
+                self.pull[group],
+                beta[group],
+                dual.low[group],
+                dual.high[group],
+                share,
+                self.threads,
+            )
+            for group in dual.groups
+        ]
+        new = np.concatenate(by_group)
+        is_new = np.zeros(len(beta), bool)
+        is_new[new] = True
+        previous = last[~is_new[last]]
+        return np.concatenate([previous[max(0, len(previous) + len(new) - size) :], new])
 
     def _solve_set(self, working: RowNumbers, tolerance: float) -> None:
         dual, rows = self.dual, self.dual.row[working]
@@ -203,7 +226,18 @@ class State:
         low, high = dual.low[working], dual.high[working]
         most = min(self.most_steps - self.n_iter, STEPS_PER_VARIABLE * len(working))
         steps = _native.pair_steps(
-            self.cache.values, slots, rows, second, low, high, beta, pull, tolerance, most
+            self.cache.values,
+            slots,
+            rows,
+            second,
+            low,
+            high,
+            beta,
+            pull,
+            tolerance,
+            most,
+            self.cache.room(len(working)),
+            self.threads,
         )
         self.n_iter += steps
         if steps == most and not self.is_over:
@@ -237,7 +271,8 @@ class State:
         """Return the state of the problem restricted to some variables."""
         dual = self.dual.part(variables, rows, self.beta)
         left = self.most_steps - self.n_iter, self.most_rounds - self.n_rounds
-        return State(dual, self.cache.move_to_subset(rows), self.scores[rows], *left, self.threads)
+        cache = self.cache.move_to_subset(rows, self.threads)
+        return State(dual, cache, self.scores[rows], *left, self.threads)
 
     def merge(self, part: State, variables: RowNumbers, rows: RowNumbers) -> None:
         """Merge the solution of a restricted problem."""
@@ -253,26 +288,10 @@ class State:
         self._moved += part._moved
 
 
-def _working_set(dual: DualProblem, beta: Floats, pull: Floats, last: RowNumbers) -> RowNumbers:
-    """Return the working set: recent variables of the last set, then the most violating ones."""
-    size = min(len(beta), max(SMALLEST_SET, min(len(beta) // 3, LARGEST_SET)))
-    share = max(1, size // (4 if len(last) else 2) // len(dual.groups))
-    by_group = [
-        group.start
-        + _native.most_violating(pull[group], beta[group], dual.low[group], dual.high[group], share)
-        for group in dual.groups
-    ]
-    new = np.concatenate(by_group)
-    is_new = np.zeros(len(beta), bool)
-    is_new[new] = True
-    previous = last[~is_new[last]]
-    return np.concatenate([previous[max(0, len(previous) + len(new) - size) :], new])
-
-
 def _solve_unsettled(state: State, stop: SolverOptions, report: ReportViolation) -> bool:
     """Solve for the variables that may still move, if they are few enough (shrinking)."""
     variables = np.flatnonzero(_may_move(state))
-    rows = np.unique(state.dual.row[variables])
+    rows = np.flatnonzero(np.bincount(state.dual.row[variables]))
     if not 0 < len(rows) <= SHRUNK * len(state.cache.table):
         return False
     part = state.part(variables, rows)

@@ -1,4 +1,4 @@
-#include "predict/probability.hpp"
+#include "predict/links.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -47,6 +47,17 @@ void sigmoid_inplace(double* scores, std::size_t count, int threads) {
   });
 }
 
+void two_classes(Strided<const double> scores, std::size_t count, double factor,
+                 double* probabilities, int threads) {
+  for_each_chunk(count, threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const double p = sigmoid(scores.at(i, 0) * factor);
+      probabilities[2 * i] = 1.0 - p;
+      probabilities[2 * i + 1] = p;
+    }
+  });
+}
+
 void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_outputs,
                      int threads) {
   for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
@@ -54,6 +65,18 @@ void softmax_inplace(Strided<double> scores, std::size_t n_rows, std::size_t n_o
     for (std::size_t row = begin; row < end; row += kWidth)
       softmax_rows(scores, row, std::min(kWidth, end - row), n_outputs, buffer.data());
   });
+}
+
+void exp_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::exp(x);
+}
+
+void log_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::log(x);
+}
+
+void log1p_inplace(std::span<double> numbers) {
+  for (double& x : numbers) x = hedgerow::log1p(x);
 }
 
 }  // namespace hedgerow::predict

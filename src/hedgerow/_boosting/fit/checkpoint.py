@@ -1,11 +1,10 @@
-"""Fits that continue an initial model: `init_model`, a warm start, or a checkpoint."""
+"""Checkpoints: the file that an interrupted fit is resumed from, and the digest of its data."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
 from time import perf_counter
@@ -15,13 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._boosting.fit.fit_data import FitArguments, Settings, is_auto
-from hedgerow._boosting.model import BoostedModel
+from hedgerow._boosting.fit.fit_data import is_auto
 from hedgerow._collective import workers
-from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
 from hedgerow._estimator import Estimator
-from hedgerow._params import short_repr
 from hedgerow.exceptions import ParameterError
 
 # Parameters that do not affect what a round becomes.
@@ -30,94 +26,6 @@ MAY_DIFFER = ("n_estimators", "device", "n_jobs", "verbose", "warm_start", "rand
 WRITING = 0.1
 # Rows of a block that has its own digest: those of a block of gradients.
 DIGEST_ROWS = 1024
-
-
-@dataclass(frozen=True)
-class InitialState:
-    """Where a fit begins.
-
-    Attributes
-    ----------
-    model : BoostedModel, optional
-        The initial model.
-    n_extra_rounds : int
-        Its rounds that n_estimators does not count: those of `init_model`.
-    seed : int
-        The seed of all random numbers.
-    checkpoint_file : CheckpointFile, optional
-        Where rounds are written.
-    checkpoint : Checkpoint, optional
-        The contents of that file: an interrupted fit.
-    """
-
-    model: BoostedModel | None
-    n_extra_rounds: int
-    seed: int
-    checkpoint_file: CheckpointFile | None = None
-    checkpoint: Any = None
-
-    def remaining_rounds(self, n_estimators: int) -> range:
-        """Return the rounds that are still to be grown."""
-        done, last = _n_rounds(self.model), self.n_extra_rounds + n_estimators
-        if self.checkpoint_file is not None:
-            self.checkpoint_file.check_rounds(done, last)
-        return range(min(done, last), last)
-
-
-def find_initial_state(
-    arguments: FitArguments, warm_model: BoostedModel | None, settings: Settings
-) -> InitialState:
-    """Find the initial model of a fit, if any; `warm_model` is that of a warm start."""
-    estimator, model = settings.estimator, warm_model
-    if arguments.init_model is not None:
-        model = _read_model(arguments.init_model, estimator)
-    is_warm = arguments.init_model is None
-    _require_rounds_to_add(model, estimator.n_estimators, is_warm=is_warm)
-    n_extra_rounds = 0 if is_warm else _n_rounds(model)
-    if arguments.checkpoint is None:
-        return InitialState(model, n_extra_rounds, settings.seed)
-    file = CheckpointFile(arguments.checkpoint, arguments.checkpoint_every)
-    checkpoint = file.read(estimator)
-    if checkpoint is None:
-        return InitialState(model, n_extra_rounds, settings.seed, file)
-    file.data = checkpoint.data
-    model = internals(checkpoint.model).model()
-    return InitialState(model, n_extra_rounds, checkpoint.seed, file, checkpoint)
-
-
-def _n_rounds(model: BoostedModel | None) -> int:
-    return 0 if model is None else model.ensemble.n_rounds
-
-
-def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_warm: bool) -> None:
-    if model is None:
-        return
-    if is_auto(n_estimators):
-        raise ParameterError(
-            "n_estimators='auto' chooses all rounds of a model. To continue one with init_model or "
-            "warm_start, set the number of rounds, as in n_estimators=100."
-        )
-    if is_warm and _n_rounds(model) > n_estimators:
-        raise ParameterError(
-            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds of the "
-            "model that warm_start=True continues."
-        )
-
-
-def _read_model(init_model: Any, estimator: Estimator) -> BoostedModel:
-    """Return the model of the argument `init_model`: an estimator, or the path of a model file."""
-    from hedgerow import _model_file
-
-    fitted = init_model
-    if isinstance(init_model, str | PathLike):
-        fitted = _model_file.load(init_model)
-    if type(fitted) is not type(estimator):
-        raise ParameterError(
-            f"init_model={short_repr(init_model)} is not allowed; it must be a fitted "
-            f"{type(estimator).__name__} or the path of a model file."
-        )
-    model: BoostedModel = internals(fitted).model()
-    return model
 
 
 class CheckpointFile:

@@ -1,0 +1,12 @@
+// The entry point of a level's module, which is named after the level. It is linked with the
+// kernels that gain from the level; everything else is in the shared library.
+#include "bind/level.hpp"
+
+#define HEDGEROW_JOIN(a, b) HEDGEROW_JOINED(a, b)
+#define HEDGEROW_JOINED(a, b) a##b
+#define HEDGEROW_STRING(name) HEDGEROW_QUOTED(name)
+#define HEDGEROW_QUOTED(name) #name
+
+const char* hedgerow::level_name() { return HEDGEROW_STRING(HEDGEROW_LEVEL_NAME); }
+
+PyMODINIT_FUNC HEDGEROW_JOIN(PyInit_, HEDGEROW_LEVEL_NAME)() { return PyInit_kernels(); }

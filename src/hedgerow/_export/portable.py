@@ -1,0 +1,238 @@
+"""`PortableModel`: a fitted tree model as plain arrays and strings, which every export writes.
+
+A prediction takes four steps: columns → features (a category becomes a number) → the sum over the
+trees → the link, or the division of a mean → the probabilities of both of two classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import __version__
+from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._boosting.model import BoostedModel, Calibration
+from hedgerow._contract import internals
+from hedgerow._data.columns import Label
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs
+from hedgerow._data.table import Categories, TableSchema
+from hedgerow._data.target_statistics import BESIDES
+from hedgerow._estimator import Estimator
+from hedgerow._forest.model import ForestModel
+from hedgerow._links import Link
+from hedgerow._tree.additive import column_names, number_names
+from hedgerow._tree.fitting import TreeModel
+from hedgerow._tree.structure import Ensemble
+from hedgerow._types import Floats
+from hedgerow.exceptions import ExportError
+
+
+@dataclass(frozen=True, eq=False)
+class PortableColumn:
+    """A column of the table, and the features of the trees that it becomes.
+
+    Attributes
+    ----------
+    name : str
+    features : tuple of int
+        The column's features: one, or several for target statistics of several outputs.
+    categories : Categories, optional
+        Those of a categorical column.
+    numbers : float64 array (n_features, n_categories + 2), optional
+        What the trees read in place of each category, of an unknown category and of a missing
+        value; NaN is missing.
+    is_set : bool
+        Whether the numbers are members of the sets that splits list, not compared with thresholds.
+    """
+
+    name: str
+    features: tuple[int, ...]
+    categories: Categories | None = None
+    numbers: Floats | None = None
+    is_set: bool = False
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The categories of the column, sorted; none if it is numeric."""
+        return () if self.categories is None else self.categories.values
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PortableModel:
+    """A model of one of the tree estimators.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the estimator.
+    origin : str
+        The version of this library.
+    columns : tuple of PortableColumn
+    ensemble : Ensemble
+    n_averaged : int
+        The number by which the sum over the trees is divided: that of the trees if the model is
+        their mean, otherwise 1.
+    link : Link
+        The function from predictions to scores.
+    calibration : Calibration, optional
+    classes : tuple of arrays
+        The classes of each output of a classifier; empty for a regressor.
+    pairs : tuple of int
+        The scores that are the probability of the second of two classes, whose complement is
+        predicted as well.
+    prediction_names : tuple of str
+        A name for each number of a prediction: a class, or an output.
+    """
+
+    kind: str
+    origin: str = f"Hedgerow {__version__}"
+    columns: tuple[PortableColumn, ...]
+    ensemble: Ensemble
+    n_averaged: int = 1
+    link: Link = "identity"
+    calibration: Calibration | None = None
+    classes: tuple[NDArray[Any], ...] = ()
+    pairs: tuple[int, ...] = ()
+    prediction_names: tuple[str, ...]
+
+    @property
+    def n_predictions(self) -> int:
+        """Numbers in a prediction."""
+        return self.ensemble.n_outputs + len(self.pairs)
+
+    @property
+    def width(self) -> int:
+        """Values in a leaf: 1, or one for each output."""
+        return self.ensemble.value.shape[1]
+
+
+def portable(estimator: Estimator) -> PortableModel:
+    """Return a fitted tree model in portable form.
+
+    Raises
+    ------
+    ExportError
+        If the model is not a sum or mean of trees on the columns of a table.
+    """
+    if isinstance(estimator, GradientBoosting):
+        return _boosted(estimator)
+    fitted = internals(estimator).model()
+    if isinstance(fitted, TreeModel):
+        return _averaged(estimator, fitted, fitted.ensemble)
+    if isinstance(fitted, ForestModel):
+        return _averaged(estimator, fitted, _forest_trees(estimator, fitted))
+    raise ExportError(
+        f"{type(estimator).__name__} cannot be exported: gradient boosting, random forests, extra "
+        "trees and decision trees can."
+    )
+
+
+def _boosted(estimator: GradientBoosting) -> PortableModel:
+    model = internals(estimator).model()
+    names = tuple(internals(estimator).output_names(model))
+    classes: tuple[NDArray[Any], ...] = ()
+    pairs: tuple[int, ...] = ()
+    if isinstance(model.classes, list):
+        classes = tuple(model.classes)
+    elif model.classes is not None:
+        classes = (model.classes,)
+        if len(model.classes) == 2 and model.link != "margin":
+            pairs, names = (0,), _texts(model.classes)
+    return PortableModel(
+        kind=type(estimator).__name__,
+        columns=_columns(model.schema, model.category_bins, model),
+        ensemble=model.ensemble,
+        link=model.link,
+        calibration=model.calibration,
+        classes=classes,
+        pairs=pairs,
+        prediction_names=names,
+    )
+
+
+def _averaged(
+    estimator: Estimator, model: TreeModel | ForestModel, ensemble: Ensemble
+) -> PortableModel:
+    classes, pairs, names = _leaf_outputs(model.outputs)
+    return PortableModel(
+        kind=type(estimator).__name__,
+        columns=_columns(model.schema, model.category_bins),
+        ensemble=ensemble,
+        n_averaged=ensemble.n_trees,
+        classes=classes,
+        pairs=pairs,
+        prediction_names=names,
+    )
+
+
+def _forest_trees(estimator: Estimator, model: ForestModel) -> Ensemble:
+    if model.combinations is not None:
+        raise ExportError(
+            "the trees of feature_combinations split on sums of columns, which no format holds. "
+            "Fit the forest with feature_combinations=None to export it."
+        )
+    if getattr(estimator, "voting", "soft") == "hard":
+        raise ExportError("voting='hard' counts votes, which no format holds; use voting='soft'.")
+    forest = model.forest
+    trees = [forest.tree(index) for index in range(forest.n_trees)]
+    outputs = np.zeros(forest.n_trees, np.int32)
+    base = np.zeros(model.outputs.n_values)
+    return Ensemble.from_trees(trees, outputs, base, model.schema.n_features)
+
+
+def _leaf_outputs(
+    outputs: ClassOutputs | NumberOutputs,
+) -> tuple[tuple[NDArray[Any], ...], tuple[int, ...], tuple[str, ...]]:
+    """Return classes, pairs and names of the predictions of CART trees."""
+    if isinstance(outputs, NumberOutputs):
+        return (), (), tuple(number_names(outputs.n_outputs))
+    pairs: list[int] = []
+    names: list[str] = []
+    n_scores = 0
+    for k, labels in enumerate(outputs.classes):
+        if len(labels) == 2:
+            pairs.append(n_scores)
+        n_scores += 1 if len(labels) == 2 else len(labels)
+        texts = _texts(labels)
+        names += texts if outputs.is_single else [f"y{k}={text}" for text in texts]
+    return outputs.classes, tuple(pairs), tuple(names)
+
+
+def _texts(classes: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(str(label) for label in classes)
+
+
+def _columns(
+    schema: TableSchema, category_bins: Sequence[Any], boosted: BoostedModel | None = None
+) -> tuple[PortableColumn, ...]:
+    encoded = {} if boosted is None else _encoded_columns(boosted)
+    return tuple(
+        encoded.get(j) or _column(name, j, schema.categories.get(j), category_bins)
+        for j, name in enumerate(column_names(schema))
+    )
+
+
+def _column(
+    name: str, j: int, categories: Categories | None, category_bins: Sequence[Any]
+) -> PortableColumn:
+    if categories is None:
+        return PortableColumn(name, (j,))
+    numbers = np.append(np.asarray(category_bins[j], np.float64), [np.nan] * BESIDES)
+    return PortableColumn(name, (j,), categories, numbers[np.newaxis], is_set=True)
+
+
+def _encoded_columns(model: BoostedModel) -> dict[int, PortableColumn]:
+    """Return the columns with target statistics: their own feature, then some at the end."""
+    names, n_more = column_names(model.schema), len(model.statistics.priors) - 1
+    columns, first = {}, model.schema.n_features
+    for column in model.statistics.columns:
+        j = column.feature
+        features = (j, *range(first, first + n_more))
+        first += n_more
+        categories = model.schema.categories[j]
+        columns[j] = PortableColumn(names[j], features, categories, column.numbers)
+    return columns

@@ -1,0 +1,207 @@
+"""A model as XGBoost's JSON, for servers and languages that read it (version 3.1 or later).
+
+XGBoost computes in float32. Decisions are those of the model for numbers that float32 holds
+exactly, and leaf values are rounded. What differs:
+
+- There, a number goes left if it is below the threshold, here also if it is equal: the threshold is
+  the next float32 above the largest that goes left.
+- There, the sets of splits list the categories that go right.
+- Base scores are added to the leaves of the first trees.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._export.portable import PortableColumn, PortableModel
+from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
+from hedgerow.exceptions import ExportError
+
+_VERSION = [3, 1, 0]
+_NO_PARENT = 2147483647
+_LARGEST = np.finfo(np.float32).max
+_INT64 = 15  # the type of integer categories
+# The objective of a link, the parameters that it needs, and the base score whose margin is 0.
+_OBJECTIVES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "identity": ("reg:squarederror", {"reg_loss_param": {"scale_pos_weight": "1"}}, "0E0"),
+    "log": ("count:poisson", {"poisson_regression_param": {"max_delta_step": "0.7"}}, "1E0"),
+    "sigmoid": ("binary:logistic", {"reg_loss_param": {"scale_pos_weight": "1"}}, "5E-1"),
+    "softmax": ("multi:softprob", {"softmax_multiclass_param": {}}, "0E0"),
+}
+_LINKS = {"half_sigmoid": "sigmoid", "margin": "identity"}
+
+
+def xgboost_json(model: PortableModel) -> str:
+    """Return the text of a model file of XGBoost."""
+    link = _LINKS.get(model.link, model.link)
+    _check(model, link)
+    name, parameters, base_score = _OBJECTIVES[link]
+    n_outputs = model.ensemble.n_outputs
+    is_softmax = link == "softmax"
+    if is_softmax:
+        parameters = {"softmax_multiclass_param": {"num_class": str(n_outputs)}}
+    trees = list(_trees(model))
+    document = {
+        "learner": {
+            "attributes": {"written_by": model.origin},
+            "feature_names": [column.name for column in model.columns],
+            "feature_types": ["c" if column.is_set else "float" for column in model.columns],
+            "gradient_booster": {
+                "model": {
+                    "cats": _categories(model.columns),
+                    "gbtree_model_param": {
+                        "num_parallel_tree": "1",
+                        "num_trees": str(len(trees)),
+                    },
+                    "iteration_indptr": list(range(0, len(trees) + 1, n_outputs)),
+                    "tree_info": [t % n_outputs for t in range(len(trees))],
+                    "trees": [{"id": t} | tree for t, tree in enumerate(trees)],
+                },
+                "name": "gbtree",
+            },
+            "learner_model_param": {
+                "base_score": base_score,
+                "boost_from_average": "1",
+                "num_class": str(n_outputs if is_softmax else 0),
+                "num_feature": str(len(model.columns)),
+                "num_target": str(1 if is_softmax else n_outputs),
+            },
+            "objective": {"name": name} | parameters,
+        },
+        "version": _VERSION,
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _check(model: PortableModel, link: str) -> None:
+    reason = None
+    if link not in _OBJECTIVES:
+        reason = f"it has no objective whose predictions are computed from scores by {link!r}"
+    elif model.ensemble.slopes is not None:
+        reason = "it has no linear_leaves"
+    elif model.calibration is not None:
+        reason = "it has no calibration"
+    for column in model.columns:
+        if column.categories is None:
+            continue
+        if not column.is_set:
+            reason = f"the categories of column {column.name!r} are encoded by target statistics"
+        elif not all(type(label) in (str, int) for label in column.labels):
+            reason = f"the categories of column {column.name!r} are not strings or integers"
+    if reason is not None:
+        raise ExportError(f"XGBoost's JSON cannot hold this model: {reason}.")
+
+
+def _categories(columns: tuple[PortableColumn, ...]) -> dict[str, Any]:
+    """Return the categories of each column, and the order in which they are sorted."""
+    if not any(column.is_set for column in columns):
+        return {"enc": [], "feature_segments": [], "sorted_idx": []}
+    counts = [len(column.labels) for column in columns]
+    return {
+        "enc": [_encoded(column) for column in columns],
+        "feature_segments": np.cumsum([0, *counts]).tolist(),
+        "sorted_idx": [code for count in counts for code in range(count)],
+    }
+
+
+def _encoded(column: PortableColumn) -> dict[str, Any]:
+    if column.categories is not None and column.categories.kind != "string":
+        return {"type": _INT64, "values": list(column.labels)}
+    texts = [str(label).encode() for label in column.labels]
+    offsets = np.cumsum([0, *map(len, texts)]).tolist() if texts else []
+    return {"offsets": offsets, "values": np.frombuffer(b"".join(texts), np.int8).tolist()}
+
+
+def _trees(model: PortableModel) -> Iterator[dict[str, Any]]:
+    """Yield the trees of each round, one for each output."""
+    ensemble, scale = model.ensemble, 2.0 if model.link == "half_sigmoid" else 1.0
+    base = ensemble.base_score
+    if ensemble.n_trees == 0:
+        yield from (_constant(scale * value) for value in base)
+        return
+    for t in range(ensemble.n_trees):
+        tree, is_first = ensemble.tree(t), t < ensemble.trees_per_round
+        outputs = range(model.width) if model.width > 1 else [int(ensemble.tree_output[t])]
+        for column, output in enumerate(outputs):
+            value = tree.value[:, column] + (base[output] if is_first else 0.0)
+            yield _tree(model, tree, scale * value / model.n_averaged)
+
+
+def _constant(value: float) -> dict[str, Any]:
+    none, zero = np.array([-1], np.int32), np.zeros(1)
+    leaf = Tree(
+        feature=none,
+        left=none,
+        right=none,
+        category_set=none,
+        threshold=zero,
+        gain=zero,
+        cover=zero,
+        missing_left=np.zeros(1, np.bool_),
+        value=np.zeros((1, 1)),
+        count=np.zeros(1, np.int64),
+        category_bits=np.empty((0, 8), np.uint32),
+    )
+    return _tree_fields(leaf, np.array([value]), [])
+
+
+def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
+    nodes = np.flatnonzero(tree.category_set >= 0).tolist()
+    return _tree_fields(tree, value, [(node, _goes_right(model, tree, node)) for node in nodes])
+
+
+def _goes_right(model: PortableModel, tree: Tree, node: int) -> list[int]:
+    """Return the codes of the categories that go right."""
+    bits = tree.category_bits[tree.category_set[node]]
+    numbers = model.columns[tree.feature[node]].numbers
+    assert numbers is not None
+    bins = numbers[0, :-2].astype(np.int64)
+    is_left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32) & 1).astype(bool)
+    return np.flatnonzero(~is_left).tolist()
+
+
+def _tree_fields(tree: Tree, value: Floats, sets: list[tuple[int, list[int]]]) -> dict[str, Any]:
+    is_leaf = tree.feature < 0
+    parents = np.full(tree.n_nodes, _NO_PARENT)
+    for child in (tree.left, tree.right):
+        parents[child[~is_leaf]] = np.flatnonzero(~is_leaf)
+    sizes = [len(codes) for _, codes in sets]
+    return {
+        "base_weights": _floats(value),
+        "categories": [code for _, codes in sets for code in codes],
+        "categories_nodes": [node for node, _ in sets],
+        "categories_segments": (np.cumsum([0, *sizes])[:-1]).tolist(),
+        "categories_sizes": sizes,
+        "default_left": tree.missing_left.astype(int).tolist(),
+        "left_children": tree.left.tolist(),
+        "loss_changes": _floats(tree.gain),
+        "parents": parents.tolist(),
+        "right_children": tree.right.tolist(),
+        "split_conditions": _floats(np.where(is_leaf, value, _above(tree.threshold))),
+        "split_indices": np.where(is_leaf, 0, tree.feature).tolist(),
+        "split_type": (tree.category_set >= 0).astype(int).tolist(),
+        "sum_hessian": _floats(tree.cover),
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": "0",
+            "num_nodes": str(tree.n_nodes),
+            "size_leaf_vector": "1",
+        },
+    }
+
+
+def _above(thresholds: Floats) -> NDArray[np.float32]:
+    """Return the smallest float32 that is larger than each threshold, and finite."""
+    nearest = np.clip(thresholds, -_LARGEST, _LARGEST).astype(np.float32)
+    return np.where(nearest > thresholds, nearest, np.nextafter(nearest, _LARGEST))
+
+
+def _floats(values: NDArray[Any]) -> list[float]:
+    """Return numbers with the digits that identify a float32."""
+    return [float(str(value)) for value in np.asarray(values).astype(np.float32)]

@@ -1,0 +1,106 @@
+"""LightGBM reads an exported model and predicts the same scores, bit for bit."""
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from export.models import model, rows, table
+
+KINDS = (
+    *("regressor", "poisson", "two_classes", "exponential", "three_classes", "vector_leaves"),
+    *("multilabel", "two_targets", "no_split", "forest", "extra_trees", "two_class_forest", "tree"),
+)
+
+
+def booster(estimator, folder):
+    estimator.export(folder / "model.txt")
+    return lightgbm.Booster(model_file=folder / "model.txt")
+
+
+def with_categories(frame):
+    """Return the table as LightGBM expects it: columns of categories have a categorical dtype."""
+    known = table()
+    frame = frame.copy()
+    for name in ("colour", "code"):
+        values = sorted(known[name].dropna().unique().tolist())
+        frame[name] = pd.Categorical(frame[name], categories=values)
+    return frame
+
+
+def scores(kind, frame):
+    estimator = model(kind)
+    fitted = estimator.__hedgerow__()
+    if hasattr(fitted, "scores"):
+        return fitted.scores(frame)
+    leaves = fitted.model()
+    matrix = fitted.matrix(frame)
+    if hasattr(leaves, "forest"):
+        return leaves.mean(matrix, 1)
+    return leaves.ensemble.predict_raw(matrix)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lightgbm_computes_the_same_scores(kind, tmp_path):
+    frame = rows(kind)
+    # LightGBM averages trees only where it applies the link, which for means is the identity.
+    is_mean = "forest" in kind or kind == "extra_trees"
+    found = booster(model(kind), tmp_path).predict(with_categories(frame), raw_score=not is_mean)
+    expected = scores(kind, frame)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+
+
+@pytest.mark.parametrize(
+    "kind", ["poisson", "two_classes", "exponential", "three_classes", "multilabel"]
+)
+def test_lightgbm_has_the_same_link(kind, tmp_path):
+    frame = rows(kind)
+    found = booster(model(kind), tmp_path).predict(with_categories(frame))
+    estimator = model(kind)
+    if hasattr(estimator, "predict_proba"):
+        expected = estimator.predict_proba(frame)
+        expected = expected[:, 1] if found.ndim == 1 else expected
+    else:
+        expected = estimator.predict(frame)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_names_and_importances_are_there(tmp_path):
+    read = booster(model("regressor"), tmp_path)
+    assert read.feature_name() == ["size", "floor_area", "colour", "flag", "code"]
+    np.testing.assert_array_equal(
+        read.feature_importance("split"), model("regressor").importances("split")
+    )
+    np.testing.assert_allclose(
+        read.feature_importance("gain"), model("regressor").importances("gain")
+    )
+
+
+def test_shapley_values_are_the_same(tmp_path):
+    # LightGBM weights branches by their numbers of rows; the sums of hessians are the same here.
+    frame = rows("regressor")
+    read = booster(model("regressor"), tmp_path)
+    found = read.predict(with_categories(frame), pred_contrib=True)
+    explained = hr.explain.shap_values(model("regressor"), frame)
+    np.testing.assert_allclose(found[:, :-1], explained.values, atol=1e-9)
+
+
+def test_many_categories(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.array([f"c{i:03}" for i in range(250)])
+    frame = pd.DataFrame({"label": rng.choice(labels, 4_000), "x": rng.normal(size=4_000)})
+    y = frame["label"].str.slice(1).astype(int) % 7 + frame["x"]
+    estimator = hr.GradientBoostingRegressor(n_estimators=20, max_categories=255).fit(frame, y)
+    read = booster(estimator, tmp_path)
+    new = pd.DataFrame({"label": [*labels, None, "other"], "x": 0.5})
+    seen = sorted(frame["label"].unique())
+    as_categories = new.assign(label=pd.Categorical(new["label"], categories=seen))
+    np.testing.assert_array_equal(read.predict(as_categories), estimator.predict(new))
+
+
+def test_names_that_lightgbm_does_not_allow_are_an_error(tmp_path):
+    frame = pd.DataFrame({"a:b": np.arange(50.0), "c": 1.0})
+    estimator = hr.GradientBoostingRegressor(n_estimators=2).fit(frame, np.arange(50.0))
+    with pytest.raises(hr.ExportError, match="a:b"):
+        estimator.export(tmp_path / "model.txt")

@@ -1,0 +1,65 @@
+"""onnxruntime predicts as the model: from columns, with strings and missing values."""
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from export.models import KINDS, model, prediction, rows
+
+ONNX_KINDS = [kind for kind in KINDS if kind != "linear_leaves"]
+
+
+def session(estimator, folder):
+    estimator.export(folder / "model.onnx")
+    return onnxruntime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
+
+
+def columns(frame, texts=("colour",), missing="NaN"):
+    """Return a table as inputs of the graph; "" is a category of colour, so "NaN" is missing."""
+    return {
+        name: np.array([[missing if v is None or v != v else v] for v in frame[name]], object)
+        if name in texts
+        else frame[[name]].to_numpy(np.float64)
+        for name in frame
+    }
+
+
+@pytest.mark.parametrize("kind", ONNX_KINDS)
+def test_onnxruntime_predicts_as_the_model(kind, tmp_path):
+    frame, estimator = rows(kind), model(kind)
+    graph = session(estimator, tmp_path)
+    names = [output.name for output in graph.get_outputs()]
+    found = dict(zip(names, graph.run(None, columns(frame)), strict=True))
+    assert names[-1] == ("probabilities" if hasattr(estimator, "classes_") else "prediction")
+    np.testing.assert_allclose(found[names[-1]], prediction(kind, frame), rtol=1e-12, atol=1e-12)
+    if "label" in found:
+        np.testing.assert_array_equal(found["label"], estimator.predict(frame))
+
+
+def test_a_missing_string_is_empty_unless_that_is_a_category(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"word": rng.choice(["a", "b", None], 300), "x": rng.normal(size=300)})
+    y = (frame["word"] == "a") + 2.0 * frame["word"].isna() + frame["x"]
+    for settings in ({}, {"max_categories": 1}):
+        estimator = hr.GradientBoostingRegressor(n_estimators=9, **settings).fit(frame, y)
+        graph = session(estimator, tmp_path)
+        (found,) = graph.run(None, columns(frame, texts=["word"], missing=""))
+        np.testing.assert_allclose(found[:, 0], estimator.predict(frame), rtol=1e-12)
+
+
+def test_many_thousand_categories(tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.array([f"c{i:05}" for i in range(50_000)])
+    frame = pd.DataFrame({"label": np.concatenate([labels, rng.choice(labels, 10_000)])})
+    y = frame["label"].str.slice(1).astype(int).to_numpy() % 5
+    estimator = hr.GradientBoostingRegressor(n_estimators=5).fit(frame, y)
+    graph = session(estimator, tmp_path)
+    (found,) = graph.run(None, columns(frame, texts=["label"]))
+    np.testing.assert_allclose(found[:, 0], estimator.predict(frame), rtol=1e-12)
+
+
+def test_linear_leaves_are_refused(tmp_path):
+    with pytest.raises(hr.ExportError, match="linear_leaves"):
+        model("linear_leaves").export(tmp_path / "model.onnx")
