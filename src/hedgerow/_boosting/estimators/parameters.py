@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
@@ -22,6 +21,7 @@ from hedgerow._params import (
     CATEGORICAL_FEATURES,
     CLASS_WEIGHT,
     COUNT,
+    DEVICE,
     EVAL_METRIC,
     FLAG,
     FRACTION,
@@ -62,14 +62,6 @@ LEVELS = ParameterKind(
         and all(low < high for low, high in pairwise(value))
     ),
     "Sequence[float] | NDArray[Any]",
-)
-
-DEVICE_NAME = ParameterKind(
-    "'cpu', 'cuda' or 'cuda:N'",
-    lambda value: (
-        isinstance(value, str) and re.fullmatch(r"cpu|cuda(:[0-9]{1,3})?", value) is not None
-    ),
-    "str",
 )
 
 GRADIENT_SAMPLING = (
@@ -486,15 +478,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     RANDOM_STATE,
     N_JOBS,
-    Parameter(
-        "device",
-        "cpu",
-        DEVICE_NAME,
-        "Where trees are grown: 'cpu', or an NVIDIA GPU, 'cuda' for the first and 'cuda:N' for "
-        "number N. The model does not depend on it. Predictions are computed on the CPU.",
-        Peers("device", "device_type", "task_type", ""),
-        group="Running",
-    ),
+    DEVICE,
     VERBOSE,
 )
 
