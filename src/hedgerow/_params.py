@@ -378,8 +378,8 @@ DEVICE = Parameter(
     "device",
     "cpu",
     DEVICE_NAME,
-    "Where trees are grown: 'cpu', or an NVIDIA GPU, 'cuda' for the first and 'cuda:N' for number N. "
-    "The model does not depend on it. Predictions are computed on the CPU.",
+    "Where trees are grown: 'cpu', or an NVIDIA GPU, 'cuda' for the first and 'cuda:N' for number "
+    "N. The model does not depend on it. Predictions are computed on the CPU.",
     Peers("device", "device_type", "task_type", ""),
     group="Running",
 )
