@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks import kernel_svms, measure
+from benchmarks import threads as by_threads
 from benchmarks.__main__ import main, parse, select_cases
 from benchmarks.boosters import BOOSTERS
 from benchmarks.breiman import (
@@ -1009,3 +1010,24 @@ def test_partial_dependence_is_timed_beside_scikit_learn(case: DependenceCase) -
         assert result.error is None
         assert result.explain.best > 0.0
         assert result.score is None if case.method == "cover" else result.score < 1e-6
+
+
+def test_speed_ups_by_threads_are_a_table(capsys):
+    by_threads.main(["--quick", "--cases", "predict-float32", "knn-4", "--threads", "1", "2", "3"])
+    _, head, rule, *lines = capsys.readouterr().out.splitlines()
+    assert head == "| case | 1 thread | 2 | 3 |"
+    assert rule == "|---|---|---|---|"
+    names = [case.about for case in by_threads.CASES if case.name in ("knn-4", "predict-float32")]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == names
+    assert all(line.count(" ×") >= 2 for line in lines)
+
+
+def test_names_of_cases_by_threads_are_different():
+    names = [case.name for case in by_threads.CASES]
+    assert len(set(names)) == len(names)
+
+
+def test_a_case_by_threads_that_does_not_exist_is_an_error(capsys):
+    with pytest.raises(SystemExit):
+        by_threads.main(["--cases", "nothing"])
+    assert "no such case; there are svc-28" in capsys.readouterr().err

@@ -93,7 +93,8 @@ SOURCE = Path(hedgerow.__file__).parent
 BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
     *("_peer_values", "_peers", "_params", "_arguments"),
-    *("_collective", "_threads", "_progress", "_arithmetic", "_links", "_result", "_curves"),
+    *("_phases", "_collective", "_threads", "_progress"),
+    *("_arithmetic", "_links", "_result", "_curves"),
 )
 
 # A package above them, and the packages that it may import beside its own modules.

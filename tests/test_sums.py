@@ -110,3 +110,14 @@ def test_groups_out_of_range_are_refused(group):
 def test_words_of_another_length_are_refused():
     with pytest.raises(ValueError, match="the number of words is wrong"):
         _native.sum_of_words(np.zeros(3, np.int64))
+
+
+def test_threads_do_not_change_sums():
+    numbers = np.random.default_rng(0).standard_cauchy((30_000, 3)) * 10.0 ** np.arange(
+        -150, 151, 150
+    )
+    expected = [math.fsum(column) for column in numbers.T]
+    for threads in (1, 2, 5):
+        assert _native.sum_columns(numbers, threads).tolist() == expected
+        assert _native.sum_rows(numbers[:, 1].copy(), threads) == expected[1]
+    assert _native.sum_columns(np.empty((0, 2)), 2).tolist() == [0.0, 0.0]

@@ -16,6 +16,7 @@
 #include "table/bundle.hpp"
 #include "table/infinity.hpp"
 #include "table/joint_columns.hpp"
+#include "table/row_digest.hpp"
 #include "table/thresholds.hpp"
 
 namespace hedgerow::bind_binning {
@@ -252,23 +253,27 @@ inline void bind_mapping(nb::module_& m) {
       [](nb::handle table, const Input<double>& thresholds,
          const Input<std::int64_t>& threshold_starts, const Input<std::uint8_t>& category_bins,
          const Input<std::int64_t>& category_starts, const BinsByColumn& by_column,
-         const std::optional<BinsByRow>& by_row, std::size_t width, int threads) {
+         const std::optional<BinsByRow>& by_row, std::size_t width, int threads,
+         std::size_t first_row) {
         const Table view(table);
         const auto out = layouts(by_column, by_row, by_column.shape(0), width);
         require_features(view.columns().size(), out.n_features);
         require_features(threshold_starts.size() - 1, out.n_features);
         require_features(category_starts.size() - 1, out.n_features);
-        if (view.n_rows() != out.n_rows) throw nb::value_error("the bins must have a row for each");
+        if (first_row > out.n_rows || view.n_rows() > out.n_rows - first_row)
+          throw nb::value_error("the bins must have a row for each");
         const GilReleased released;
         return map_to_bins(view.columns(),
                            {span_of(thresholds), span_of(threshold_starts), span_of(category_bins),
                             span_of(category_starts)},
-                           out, threads);
+                           out, {first_row, view.n_rows()}, threads);
       },
       nb::arg("table"), nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
       nb::arg("category_bins").noconvert(), nb::arg("category_starts").noconvert(),
       nb::arg("by_column").noconvert(), nb::arg("by_row").noconvert().none(), nb::arg("width"),
-      nb::arg("threads"), "Returns whether every value was finite or missing.");
+      nb::arg("threads"), nb::arg("first_row") = 0,
+      "Writes the rows of a table to the rows of the bins that begin at first_row; returns whether "
+      "every value was finite or missing.");
   m.def(
       "map_sparse_to_bins",
       [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts,
@@ -356,6 +361,29 @@ inline void bind_places(nb::module_& m) {
       "Joins columns that have few codes: five numbers a feature.");
 }
 
+inline void bind_digest(nb::module_& m) {
+  m.def(
+      "digest_rows",
+      [](const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& bins,
+         const std::vector<Input<std::uint64_t>>& words, std::uint64_t first_row, int threads) {
+        std::vector<const std::uint64_t*> columns;
+        for (const auto& column : words) {
+          if (column.size() != bins.shape(1)) throw nb::value_error("columns must be equally long");
+          columns.push_back(column.data());
+        }
+        RowDigest digest;
+        {
+          const GilReleased released;
+          digest =
+              digest_rows({bins.data(), bins.shape(0), bins.shape(1)}, columns, first_row, threads);
+        }
+        return numpy_array(std::vector<std::uint64_t>(digest.begin(), digest.end()));
+      },
+      nb::arg("bins").noconvert(), nb::arg("words"), nb::arg("first_row"), nb::arg("threads"),
+      "A digest of rows: bins (n_features, n_rows) and further columns of 64 bits. The digests of "
+      "several workers add up, modulo 2^64, to that of all rows.");
+}
+
 template <class T>
 void bind_infinity(nb::module_& m) {
   m.def(
@@ -368,6 +396,7 @@ void bind_infinity(nb::module_& m) {
 }
 
 inline void bind(nb::module_& m) {
+  bind_digest(m);
   bind_infinity<float>(m);
   bind_infinity<double>(m);
   bind_thresholds(m);

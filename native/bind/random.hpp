@@ -43,6 +43,26 @@ inline void bind(nb::module_& m) {
       "seed"_a, "purpose"_a, "a"_a, "first"_a, "count"_a,
       "The hashes of b = first, first + 1, …: random numbers of 64 bits.");
   m.def(
+      "small_hashes",
+      [](std::uint64_t seed, const std::string& purpose, std::uint64_t a, std::uint64_t first,
+         std::size_t count, std::uint64_t largest) {
+        const std::uint64_t key = hash_key(seed, value_named(kPurposes, purpose, "purpose"), a);
+        std::vector<std::int64_t> places;
+        std::vector<std::uint64_t> hashes;
+        {
+          GilReleased release;
+          for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t hash = hash_at(key, first + i);
+            if (hash > largest) continue;
+            places.push_back(static_cast<std::int64_t>(i));
+            hashes.push_back(hash);
+          }
+        }
+        return nb::make_tuple(to_numpy<std::int64_t>(places), to_numpy<std::uint64_t>(hashes));
+      },
+      "seed"_a, "purpose"_a, "a"_a, "first"_a, "count"_a, "largest"_a,
+      "The places, and the values, of those of these hashes that are at most `largest`.");
+  m.def(
       "random_parts",
       [](In<std::uint64_t, 1> hashes, In<std::int64_t, 1> stratum, In<std::int64_t, 2> sizes,
          int threads, const nb::object& reduction) {

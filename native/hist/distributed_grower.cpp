@@ -75,22 +75,20 @@ void add_column(BytesReader& reader, GradientSum* sums) {
   }
 }
 
-// Which features can be divided so that both sides have `min_rows` of the rows of all workers. Each
-// worker adds up the counts of its share of the features.
-std::vector<bool> features_to_split(const BinnedView& bins, std::uint64_t min_rows,
-                                    Communicator& communicator) {
+// Which of some features can be divided so that both sides have `min_rows` of the rows of all
+// workers. Each worker adds up the bin counts of its share of these features.
+std::vector<bool> can_split_together(const BinnedView& bins, const std::vector<int>& features,
+                                     std::uint64_t min_rows, Communicator& communicator) {
   const int size = communicator.size();
-  const auto n_features = static_cast<std::size_t>(bins.n_features);
   std::vector<Bytes> parts(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) {
-    const Share share(n_features, rank, size);
-    for (std::size_t f = share.begin; f < share.end; ++f) {
-      const BinCounts counts = count_bins(bins.column(static_cast<int>(f)), bins.n_rows);
+    const Share share(features.size(), rank, size);
+    for (std::size_t i = share.begin; i < share.end; ++i) {
+      const BinCounts counts = count_bins(bins.column(features[i]), bins.n_rows);
       append(parts[static_cast<std::size_t>(rank)], counts.data(), counts.size());
     }
   }
-  const Share own(n_features, communicator.rank(), size);
-  std::vector<BinCounts> total(own.count());
+  std::vector<BinCounts> total(Share(features.size(), communicator.rank(), size).count());
   for (const Bytes& part : communicator.exchange(parts)) {
     BytesReader reader(part);
     for (BinCounts& counts : total) {
@@ -108,12 +106,40 @@ std::vector<bool> features_to_split(const BinnedView& bins, std::uint64_t min_ro
     }
     flags.push_back(static_cast<std::byte>(sum - most >= std::min(min_rows, sum)));
   }
-  std::vector<bool> can_split;
+  std::vector<bool> can;
   for (const Bytes& part : communicator.gather(flags)) {
-    for (const std::byte flag : part) can_split.push_back(flag != std::byte{0});
+    for (const std::byte flag : part) can.push_back(flag != std::byte{0});
   }
-  can_split.resize(n_features);
-  return can_split;
+  can.resize(features.size());
+  return can;
+}
+
+// The same for all features. Most can already be divided with the rows of one worker.
+std::vector<bool> features_to_split(const BinnedView& bins, std::uint64_t min_rows,
+                                    Communicator& communicator) {
+  const auto n_features = static_cast<std::size_t>(bins.n_features);
+  Bytes own(n_features);
+  for (int f = 0; f < bins.n_features; ++f) {
+    own[static_cast<std::size_t>(f)] =
+        static_cast<std::byte>(bins.n_rows > 0 && can_split(bins.column(f), bins.n_rows, min_rows));
+  }
+  std::vector<bool> can(n_features);
+  for (const Bytes& part : communicator.gather(own)) {
+    BytesReader reader(part);
+    for (std::size_t f = 0; f < n_features; ++f) {
+      if (reader.read<bool>()) can[f] = true;
+    }
+    reader.finish();
+  }
+  std::vector<int> open;
+  for (int f = 0; f < bins.n_features; ++f) {
+    if (!can[static_cast<std::size_t>(f)]) open.push_back(f);
+  }
+  if (open.empty()) return can;
+  const std::vector<bool> together = can_split_together(bins, open, min_rows, communicator);
+  for (std::size_t i = 0; i < open.size(); ++i)
+    can[static_cast<std::size_t>(open[i])] = together[i];
+  return can;
 }
 
 }  // namespace

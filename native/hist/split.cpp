@@ -25,6 +25,9 @@ typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 typedef Double8 Double8Array __attribute__((may_alias));
 
+// Bins that are looked through before they are scanned.
+constexpr int kFewBins = 64;
+
 double limited_score(const Penalties& penalties, double G, double H, const Limits& limits) {
   const double d = H + penalties.lambda;
   return score_at(G, d, penalties.alpha,
@@ -490,6 +493,7 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
       fixed_(fixed),
       total_(node),
       minimum_(params, fixed),
+      units_(params, fixed, node),
       limited_(limited),
       score_(score_of(params, fixed, node, limited)) {}
 
@@ -498,16 +502,26 @@ SplitNode SplitSearch::node_for(const Split& best, double weight) const {
           fixed_,
           total_,
           minimum_,
+          units_,
           score_.parent,
           score_.least_gain,
           score_.gain_to_beat(best, weight, params_.min_split_gain)};
+}
+
+// Whether enough rows for a child are outside the largest bin: no split divides a bin. Only looked
+// at if bins are few, where it takes less time than a scan.
+bool SplitSearch::leaves_enough(const FeatureHistogram& histogram) const {
+  if (histogram.n_bins > kFewBins) return true;
+  std::uint64_t largest = histogram.missing.hc;
+  for (int b = 0; b < histogram.n_bins; ++b) largest = std::max(largest, histogram.sums[b].hc);
+  return total_.hc - largest >= minimum_.hc;
 }
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const bool is_limited = limited_.matters(histogram.feature);
   const SplitContext node{node_for(best, histogram.weight), histogram.feature,
                           is_limited ? limited_ : LimitedLeaf{}};
-  if (!node.has_room()) return;
+  if (!node.has_room() || !leaves_enough(histogram)) return;
   keep_better(
       node, histogram,
       histogram.categorical ? best_categorical(node, histogram) : best_numeric(node, histogram),

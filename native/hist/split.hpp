@@ -47,10 +47,12 @@ class SplitSearch {
   FixedPoint fixed_;
   GradientSum total_;
   ChildMinimum minimum_;
+  ScoreUnits units_;
   LimitedLeaf limited_;
   NodeScore score_;
 
   SplitNode node_for(const Split& best, double weight) const;
+  bool leaves_enough(const FeatureHistogram& histogram) const;
 };
 
 }  // namespace hedgerow::hist

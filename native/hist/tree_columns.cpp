@@ -14,9 +14,17 @@ namespace {
 // Columns that justify reading a row's id and gradient.
 constexpr std::size_t kNarrowestGroup = 4;
 
-// Whether the rows of a feature can be divided so that both sides have at least `min_rows` rows,
-// that is whether at least as many are outside the largest bin. For most features the first rows
-// suffice to tell.
+std::vector<bool> features_to_split(const BinnedView& bins, std::size_t min_rows) {
+  std::vector<bool> can;
+  for (int feature = 0; feature < bins.n_features; ++feature) {
+    can.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
+  }
+  return can;
+}
+
+}  // namespace
+
+// For most features the first rows suffice to tell.
 bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_rows) {
   std::array<std::size_t, kBins> count{};
   std::size_t n_seen = 0, most = 0;
@@ -27,16 +35,6 @@ bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_row
     if (n_seen == n_rows) return false;
   }
 }
-
-std::vector<bool> features_to_split(const BinnedView& bins, std::size_t min_rows) {
-  std::vector<bool> can;
-  for (int feature = 0; feature < bins.n_features; ++feature) {
-    can.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
-  }
-  return can;
-}
-
-}  // namespace
 
 TreeColumns::TreeColumns(const BinnedView& bins, std::size_t min_rows)
     : TreeColumns(bins, features_to_split(bins, min_rows)) {}

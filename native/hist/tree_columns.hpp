@@ -1,12 +1,17 @@
 // The columns of a tree's histograms, and how threads divide them.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "hist/histogram.hpp"
 #include "table/binned_view.hpp"
 
 namespace hedgerow::hist {
+
+// Whether the rows of a feature can be divided so that both sides have at least `min_rows` rows (or
+// all, if there are fewer), that is whether at least as many are outside the largest bin.
+bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_rows);
 
 // A digit of a joint column's codes, and those of its features that can be split: one, or some of a
 // bundle.

@@ -108,12 +108,29 @@ struct NodeScore {
   explicit NodeScore(double score) : NodeScore(score, score) {}
 };
 
+// The constants of a node's scores in the histogram's integer units, so that λ and α are converted
+// once instead of every sum.
+struct ScoreUnits {
+  double reg_lambda, alpha;
+  double both_sides;  // S = H + 2λ
+  double mean;        // G/S
+  double per_g;
+
+  ScoreUnits(const GrowthParams& params, const FixedPoint& fixed, const GradientSum& node)
+      : reg_lambda(params.reg_lambda / fixed.h_unit),
+        alpha(params.reg_alpha / fixed.g_unit),
+        both_sides(static_cast<double>(fixed.h_steps(node)) + 2.0 * reg_lambda),
+        mean(static_cast<double>(node.g) / both_sides),
+        per_g(1.0 / fixed.g_unit) {}
+};
+
 // What the scan of one feature needs: the node, and what must be exceeded.
 struct SplitNode {
   const GrowthParams& params;
   const FixedPoint& fixed;
   const GradientSum& total;
   const ChildMinimum& minimum;
+  const ScoreUnits& units;
   double parent_score;
   double least_gain;    // smaller gains are rounding error
   double gain_to_beat;  // smaller gains need not be reported
@@ -171,19 +188,13 @@ struct SplitNode {
   }
 };
 
-// The score of a candidate as a fraction, in the histogram's integer units, so that λ and α are
-// converted once instead of every sum. With α the thresholded gradients of the two sides do not add
-// up to a constant, so both are needed.
+// The score of a candidate as a fraction. With α the thresholded gradients of the two sides do not
+// add up to a constant, so both are needed.
 template <bool kL1>
-struct FractionUnits {
-  explicit FractionUnits(const SplitNode& node)
-      : reg_lambda(node.params.reg_lambda / node.fixed.h_unit),
-        alpha(node.params.reg_alpha / node.fixed.g_unit),
-        both_sides(static_cast<double>(node.h(node.total)) + 2.0 * reg_lambda),
-        mean(static_cast<double>(node.total.g) / both_sides) {
+struct FractionUnits : ScoreUnits {
+  explicit FractionUnits(const SplitNode& node) : ScoreUnits(node.units) {
     const double parent =
         node.parent_score + score_difference(node.gain_to_beat, node.params.min_split_gain);
-    const double per_g = 1.0 / node.fixed.g_unit;
     to_beat = parent * node.fixed.h_unit * per_g * per_g;
     if (!kL1) to_beat = (to_beat - static_cast<double>(node.total.g) * mean) / both_sides;
   }
@@ -199,10 +210,7 @@ struct FractionUnits {
     }
   }
 
-  double reg_lambda, alpha;
-  double both_sides;  // S
-  double mean;        // G/S
-  double to_beat;     // the fraction of the best split so far
+  double to_beat;  // the fraction of the best split so far
 };
 
 // The best position over the classes, −1 for none. A class past the end can win if missing values

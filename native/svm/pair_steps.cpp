@@ -252,8 +252,8 @@ std::pair<double, double> pull_range(std::span<const double> pull, std::span<con
   for (std::size_t i = 0; i < pull.size(); ++i) {
     const double up = beta[i] < high[i] ? pull[i] : -kNever;
     const double down = beta[i] > low[i] ? pull[i] : kNever;
-    top = up <= top ? top : up;  // a NaN stays
-    bottom = down >= bottom ? bottom : down;
+    top = up > top || up != up ? up : top;  // a NaN stays
+    bottom = down < bottom || down != down ? down : bottom;
   }
   return {top, bottom};
 }

@@ -211,7 +211,7 @@ void add_codes(const Place& place, const std::uint8_t* bins, std::size_t count,
 }  // namespace
 
 bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, const BinLayouts& out,
-                 int threads) {
+                 RowStretch stretch, int threads) {
   std::vector<Rule> rule;
   rule.reserve(columns.size());
   for (std::size_t f = 0; f < columns.size(); ++f)
@@ -219,12 +219,13 @@ bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, con
   const std::span<const Rule> all(rule);
   std::atomic<bool> finite = true;
   for_each_tile(
-      out.n_rows, out.n_features, threads, [&](Tile& tile, std::size_t row, std::size_t n) {
-        for_each_block(out, row, [&](std::size_t first, std::size_t count, std::uint8_t* rows) {
+      stretch.count, out.n_features, threads, [&](Tile& tile, std::size_t row, std::size_t n) {
+        const std::size_t out_row = stretch.first + row;
+        for_each_block(out, out_row, [&](std::size_t first, std::size_t count, std::uint8_t* rows) {
           if (!map_block(all.subspan(first, count), columns.subspan(first, count), row, n, tile))
             finite.store(false, std::memory_order_relaxed);
           for (std::size_t j = 0; j < count; ++j)
-            std::memcpy(out.by_column + (first + j) * out.n_rows + row,
+            std::memcpy(out.by_column + (first + j) * out.n_rows + out_row,
                         tile.bins + j * Tile::kPitch, n);
           if (rows) write_rows(tile, count, n, rows, out.stride);
         });

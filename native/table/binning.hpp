@@ -30,10 +30,16 @@ struct BinLayouts {
   std::size_t stride;
 };
 
+// Rows of the layouts that are written.
+struct RowStretch {
+  std::size_t first, count;
+};
+
 // Both give every feature its own column of by_row, and return whether every value was finite or
-// missing; the bins of infinite values are undefined.
+// missing; the bins of infinite values are undefined. The rows of a dense table may be a stretch of
+// those of the layouts.
 bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, const BinLayouts& out,
-                 int threads);
+                 RowStretch rows, int threads);
 bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const BinLayouts& out,
                         int threads);
 

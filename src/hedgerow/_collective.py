@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._phases import phase
 
 T = TypeVar("T")
 
@@ -73,6 +74,10 @@ class Workers:
     def size(self) -> int:
         """The number of workers."""
         return 1 if self.communicator is None else self.communicator.size
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """Return a block that counts as a phase of the fit, if there are several workers."""
+        return nullcontext() if self.communicator is None else phase(name)
 
     def objects(self, value: T) -> list[T]:
         """Return the value that each worker has passed, in the order of their ranks."""

@@ -17,11 +17,11 @@ from hedgerow import (
     GradientBoostingRegressor,
     ModelFileError,
     ParameterError,
+    _native,
 )
 from hedgerow._boosting.fit import checkpoint as resuming
-from hedgerow._boosting.fit.checkpoint import DIGEST_ROWS, _block_digests, digest
+from hedgerow._boosting.fit.checkpoint import digest
 from hedgerow._boosting.fit.dataset import Dataset
-from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table
 from hedgerow._model_file import atomic, checkpoint
 
@@ -385,28 +385,44 @@ def test_a_failed_refit_leaves_the_model_as_it_was():
     assert model._model is before
 
 
-def test_the_digest_is_one_of_blocks_that_workers_can_compute():
-    table = Table(None, dense=np.tile(X, (2, 1)))
-    rows = Dataset(table, np.arange(2.0 * N), np.ones(2 * N))
-    binner = Binner().fit(table)
-    blocks = [
-        block
-        for begin, end in ((0, 2 * DIGEST_ROWS), (2 * DIGEST_ROWS, 2 * N))
-        for block in _block_digests([rows.table.dense[begin:end], rows.target[begin:end]])
-    ]
-    assert blocks == list(_block_digests([rows.table.dense, rows.target]))
-    assert len(set(blocks)) == 3
-    digests = {digest([rows], binner, None, 0), digest([rows], binner, table.dense, 0)}
-    digests.add(digest([rows], binner, None, 1))
-    for changed in (0, DIGEST_ROWS, 2 * N - 1):
+def test_the_digest_is_a_sum_over_rows_that_workers_can_compute():
+    bins = RNG.integers(0, 256, (5, 2 * N)).astype(np.uint8)
+    words = np.arange(2 * N, dtype=np.uint64)
+    whole = _native.digest_rows(bins, [words], 0, 2)
+    for cut in (0, 1, N, 2 * N):
+        parts = [
+            _native.digest_rows(np.ascontiguousarray(bins[:, rows]), [words[rows]], first, 1)
+            for first, rows in ((0, slice(0, cut)), (cut, slice(cut, None)))
+        ]
+        assert (parts[0] + parts[1] == whole).all()
+    digests = {_native.digest_rows(bins, [words], 1, 1).tobytes(), whole.tobytes()}
+    digests.add(_native.digest_rows(bins[::-1].copy(), [words], 0, 1).tobytes())
+    digests.add(_native.digest_rows(bins[:, ::-1].copy(), [words], 0, 1).tobytes())
+    for column, row in RNG.integers(0, (5, 2 * N), (500, 2)).tolist():
+        changed = bins.copy()
+        changed[column, row] ^= 1
+        digests.add(_native.digest_rows(changed, [words], 0, 1).tobytes())
+    assert len(digests) >= 4 + 480  # some changes are the same
+
+
+def test_the_digest_is_that_of_all_data():
+    bins = RNG.integers(0, 256, (5, 2 * N)).astype(np.uint8)
+    rows = Dataset(Table(None, dense=bins.T), np.arange(2.0 * N), np.ones(2 * N))
+    numbers = X[np.arange(2 * N) % N]
+    digests = {digest([rows], [bins], None, 0), digest([rows], [bins], numbers, 0)}
+    digests.add(digest([rows], [bins], None, 1))
+    digests.add(digest([replace(rows, weights=None)], [bins], None, 0))
+    digests.add(digest([replace(rows, groups=np.zeros(2 * N, np.int32))], [bins], None, 0))
+    for changed in (0, N, 2 * N - 1):
         target = rows.target.copy()
         target[changed] += 0.5
-        digests.add(digest([replace(rows, target=target)], binner, None, 0))
-    for first in (DIGEST_ROWS, 2 * DIGEST_ROWS):
-        parts = np.split(np.arange(2 * DIGEST_ROWS), [first])
-        digests.add(digest([rows.take(part) for part in parts], binner, None, 0))
-    assert len(digests) == 8
-    assert digest([rows], binner, None, 0) in digests
+        digests.add(digest([replace(rows, target=target)], [bins], None, 0))
+    for first in (N, N + 1):
+        parts = np.split(np.arange(2 * N), [first])
+        of_parts = [np.ascontiguousarray(bins[:, part]) for part in parts]
+        digests.add(digest([rows.take(part) for part in parts], of_parts, None, 0))
+    assert len(digests) == 10
+    assert digest([rows], [bins], None, 0, n_threads=2) in digests
 
 
 def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):

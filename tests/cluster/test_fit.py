@@ -253,6 +253,47 @@ def test_what_is_not_supported_yet_is_refused_by_name(parameters):
         fit_together(hr.GradientBoostingRegressor(**SETTINGS, **parameters), X, y, [0, 100, 300])
 
 
+def cauchy(y, scores):
+    """Return derivatives of a loss of the user's; the hessian is bounded from below."""
+    distance = scores - y
+    weight = 1.0 / (1.0 + distance * distance)
+    return distance * weight, np.maximum(weight, 0.1)
+
+
+def squared_of_all(y, scores, sample_weight):
+    """Return derivatives of the squared error of several outputs, weights included."""
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    return (scores - y) * weight[:, None], np.ones_like(scores) * weight[:, None]
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_losses_of_your_own(tmp_path, early_stopping):
+    X, y = table()
+    model = hr.GradientBoostingRegressor(loss=cauchy, early_stopping=early_stopping, **SETTINGS)
+    weights = np.random.default_rng(1).gamma(1.0, size=len(y))
+    assert_same_bytes(tmp_path, model, X, y, ends_of(len(y), 3, 1))
+    assert_same_bytes(tmp_path, model, X, y, [0, 900, 900, len(y)], sample_weight=weights)
+
+
+def test_a_loss_of_your_own_with_several_outputs(tmp_path):
+    X, y = table()
+    model = hr.GradientBoostingRegressor(loss=squared_of_all, subsample=0.5, **SETTINGS)
+    both = np.column_stack([y, -2.0 * y])
+    assert_same_bytes(tmp_path, model, X, both, ends_of(len(y), 3, 2))
+
+
+def test_an_error_of_a_loss_of_your_own_is_raised():
+    X, y = table(300)
+
+    def fails(y, scores):
+        if len(y) == 100:
+            return np.full(len(y), np.nan), np.ones(len(y))
+        return scores - y, np.ones(len(y))
+
+    with pytest.raises(ParameterError, match="gradient has NaN"):
+        fit_together(hr.GradientBoostingRegressor(loss=fails, **SETTINGS), X, y, [0, 100, 300])
+
+
 @pytest.mark.parametrize("name", ["RandomForest", "ExtraTrees"])
 def test_forests(tmp_path, name):
     X, y = table()

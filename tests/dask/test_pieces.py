@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.dask._collections import contiguous_runs
-from hedgerow.dask._pieces import common_layout, join, read_piece
+from hedgerow.dask._collections import PartitionedData, contiguous_runs, nearest_workers
+from hedgerow.dask._pieces import common_layout, join, read_piece, stack
 from hedgerow.exceptions import DataError
 
 FRAME = pd.DataFrame(
@@ -33,6 +33,26 @@ def test_a_frame_survives_in_pieces():
     table, pieces = joined([FRAME[:1], FRAME[1:1], FRAME[1:]])
     pd.testing.assert_frame_equal(table, FRAME)
     assert all(part is None for piece in pieces for part in piece.parts)  # nothing is held twice
+
+
+def test_partitions_are_not_copied():
+    frame, matrix = FRAME[["number"]], np.arange(12.0).reshape(4, 3)
+    for part in (frame, matrix, matrix[:, :2]):
+        piece = read_piece(part, "X")
+        (table,) = stack([piece], piece.layout).take_out()
+        assert piece.parts == []
+        assert np.shares_memory(np.asarray(table), np.asarray(part))
+    small = read_piece(matrix[:, :1], "X")  # which would keep all of the matrix alive
+    assert not np.shares_memory(small.parts[0], matrix)
+
+
+def test_pieces_have_the_types_of_all_partitions():
+    pieces = [read_piece(pd.DataFrame({"a": part}), "X") for part in ([1, 2], [0.5], ["x"][:0])]
+    layout = common_layout([piece.summary for piece in pieces], "X")
+    rows = stack(pieces, layout)
+    assert rows.shape == (3, 1)
+    assert [list(part["a"]) for part in rows.take_out()] == [[1.0, 2.0], [0.5]]
+    assert list(rows.take_out()) == []
 
 
 def test_columns_may_have_the_same_or_odd_names():
@@ -121,3 +141,14 @@ def test_no_worker_has_much_more_than_its_share(sizes, n_workers):
 def test_partitions_of_one_size_are_divided_evenly():
     assert [len(run) for run in contiguous_runs([1] * 10, 4)] in ([2, 3, 2, 3], [3, 2, 3, 2])
     assert [len(run) for run in contiguous_runs([1, 1], 2)] == [1, 1]
+
+
+def test_workers_get_the_partitions_that_they_have():
+    class Partitions(PartitionedData):
+        n_partitions = 6
+        tasks = [{i: None} for i in range(6)]  # noqa: RUF012
+
+    data = Partitions({}, None)
+    holders = {0: ["c"], 1: ["c"], 2: ["a"], 3: ["b", "gone"], 4: ["b"], 5: ["b"]}
+    assert nearest_workers(data, ("a", "b", "c"), holders) == ("c", "a", "b")
+    assert sorted(nearest_workers(data, ("a", "b", "c"), {})) == ["a", "b", "c"]

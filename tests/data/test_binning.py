@@ -37,7 +37,7 @@ class Codes:
 class StandIn:
     """The attributes of a `Table` that binning reads."""
 
-    shared_bins, is_streamed = None, False
+    shared_bins, reads_columns = None, False
 
     def __init__(self, dense=None, sparse_csc=None, columns=(), names=None):
         self.names, self.dense, self.sparse_csc, self.columns = names, dense, sparse_csc, columns
@@ -55,6 +55,9 @@ class StandIn:
         if self.sparse_csc is not None:
             return Numbers(self.sparse_csc[:, [j]].toarray()[:, 0])
         return self.columns[j]
+
+    def pieces(self, *, drops=False):  # noqa: ARG002
+        yield 0, self
 
 
 def naive_bins(thresholds, x):

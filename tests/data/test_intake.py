@@ -19,6 +19,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow._data.columns import refuse_infinite
 from hedgerow._data.intake import (
     CategoricalColumn,
     Table,
@@ -945,3 +946,29 @@ def test_dates_as_strings_are_warned_of(kind, make):
 @pytest.mark.parametrize("kind", OTHERS)
 def test_other_strings_are_no_dates(kind):
     learn_schema(pd.DataFrame({"x": OTHERS[kind]}))
+
+
+def layouts(matrix):
+    """Return the same numbers in several layouts."""
+    wide = np.zeros((len(matrix), 2 * matrix.shape[1] + 1), matrix.dtype)
+    wide[:, 1::2] = matrix
+    yield matrix
+    yield np.asfortranarray(matrix)
+    yield wide[:, 1::2]
+    yield np.ascontiguousarray(matrix[::-1])[::-1]
+    yield matrix.astype(matrix.dtype.newbyteorder())
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize("shape", [(70_000, 3), (3, 70_000), (200_000, 1)])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_one_infinity_in_a_large_table_of_any_layout_is_found(dtype, shape, threads):
+    numbers = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    numbers[shape[0] // 2, 0] = np.nan
+    for array in layouts(numbers):
+        refuse_infinite(array, str, threads)
+    row, column = shape[0] - 1, shape[1] - 1
+    numbers[row, column] = -np.inf
+    for array in layouts(numbers):
+        with pytest.raises(DataError, match=rf"^{column} contains infinity .* row {row}\)"):
+            refuse_infinite(array, str, threads)

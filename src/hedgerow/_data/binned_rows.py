@@ -23,16 +23,16 @@ class BinnedRows:
     """Rows as bins (n_features, n_rows), for trees that were grown on these bins."""
 
     def __init__(self, by_column: NDArray[np.uint8], binner: Binner) -> None:
-        self._by_column = by_column
+        self.by_column = by_column
         self._value_of_bin = _values_of_bins(binner)
 
     def __len__(self) -> int:
-        return self._by_column.shape[1]
+        return self.by_column.shape[1]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
-        n_features, n_rows = self._by_column.shape
+        n_features, n_rows = self.by_column.shape
         return n_rows, n_features
 
     def blocks(self, features: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -45,7 +45,7 @@ class BinnedRows:
             part = block[:, : rows.stop - start]
             for f in features.tolist():
                 # With mode="clip", which is safe for bytes, NumPy makes no copy of the result.
-                self._value_of_bin[f].take(self._by_column[f, rows], out=part[f], mode="clip")
+                self._value_of_bin[f].take(self.by_column[f, rows], out=part[f], mode="clip")
             yield rows, part.T
 
 
@@ -64,9 +64,14 @@ def _values_of_bins(binner: Binner) -> NDArray[np.float64]:
     return values
 
 
-def rows_of(table: Table, binner: Binner, threads: int = 1) -> NDArray[Any] | BinnedRows:
-    """Return a table as trees read it that were grown on the bins of `binner`."""
+def rows_of(
+    table: Table, binner: Binner, threads: int = 1, *, drops: bool = False
+) -> NDArray[Any] | BinnedRows:
+    """Return a table as trees read it that were grown on the bins of `binner`.
+
+    `drops` if nobody needs the table afterwards.
+    """
     if table.is_streamed:
-        binned = binner.transform(table, columns_only=True, threads=threads)
+        binned = binner.transform(table, columns_only=True, drops=drops, threads=threads)
         return BinnedRows(binned.by_column, binner)
     return as_matrix(table, binner.category_bins)

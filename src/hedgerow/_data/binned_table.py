@@ -115,6 +115,11 @@ class BinnedTable(Table):
         """Whether columns are read from files when they are needed."""
         return self._whole.is_streamed
 
+    @property
+    def reads_columns(self) -> bool:
+        """Whether columns are read from files when they are needed."""
+        return self._whole.reads_columns
+
     def batches(self) -> Iterator[tuple[slice, Table]]:
         """Yield tables of some columns."""
         return self._unbinned().batches()

@@ -43,11 +43,17 @@ class BinnableTable(Protocol):
         """Bins that are shared with other rows of the same table, if any."""
 
     @property
-    def is_streamed(self) -> bool:
-        """Whether columns are read when they are needed."""
+    def reads_columns(self) -> bool:
+        """Whether columns are read when they are needed, by `batches`."""
 
     def batches(self) -> Iterator[tuple[slice, BinnableTable]]:
         """Yield tables in memory of some columns, and which these are."""
+
+    def pieces(self, *, drops: bool = False) -> Iterator[tuple[int, BinnableTable]]:
+        """Yield tables of some rows, each with its first row; `drops` them if not needed again."""
+
+    def take(self, rows: NDArray[Any]) -> BinnableTable:
+        """Return a table of some rows."""
 
     def column(self, j: int) -> Any:
         """Return column j, with `.values` and `.missing`, or with `.codes`."""
@@ -221,16 +227,16 @@ class Binner:
             return self
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         counts = n_categories or {}
-        if table.is_streamed:
+        if table.reads_columns:
             self._fit_batches(table, weights, counts, None, threads)
             return self
-        columns = _columns(table)
         if categories_only:
             self.threshold_values = np.empty(0)
             self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
         else:
-            self._fit_thresholds(table, columns, weights, threads)
-        self._fit_categories(columns, table.names, table.n_features, weights, counts)
+            with workers().phase("thresholds"):
+                self._fit_thresholds(table, weights, threads)
+        self._fit_categories(table, weights, counts)
         return self
 
     def _fit_batches(
@@ -282,11 +288,7 @@ class Binner:
             _report_infinity(batch)
 
     def _fit_thresholds(
-        self,
-        table: BinnableTable,
-        columns: _Columns,
-        weights: NDArray[np.float64] | None,
-        threads: int,
+        self, table: BinnableTable, weights: NDArray[np.float64] | None, threads: int
     ) -> None:
         bins, n_sample, seed = self.max_bins, self.subsample_for_bin, self.seed
         if workers().size > 1:
@@ -294,6 +296,7 @@ class Binner:
                 table, weights, bins, n_sample, seed, threads, workers()
             )
         elif table.sparse_csc is None:
+            columns = _columns(table)
             thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
             data, rows, starts = _csc(table)
@@ -304,13 +307,11 @@ class Binner:
 
     def _fit_categories(
         self,
-        columns: _Columns,
-        names: Names | None,
-        n_features: int,
+        table: BinnableTable,
         weights: NDArray[np.float64] | None,
         n_categories: Mapping[int, int],
     ) -> None:
-        codes = _codes_by_feature(columns)
+        n_features, names, codes = table.n_features, table.names, _codes_by_feature(table)
         self.is_categorical = np.zeros(n_features, bool)
         self.is_categorical[list(codes)] = True
         self.category_starts = np.zeros(n_features + 1, np.int64)
@@ -328,14 +329,22 @@ class Binner:
         self.category_values = np.concatenate([np.empty(0, np.uint8), *bins])
 
     def transform(
-        self, table: BinnableTable, *, columns_only: bool = False, threads: int = 1
+        self,
+        table: BinnableTable,
+        *,
+        columns_only: bool = False,
+        drops: bool = False,
+        threads: int = 1,
     ) -> BinnedMatrix:
-        """Map a table to bins; `columns_only` omits `by_row`, which validation does not need."""
+        """Map a table to bins; `columns_only` omits `by_row`, which validation does not need.
+
+        `drops` if nobody needs the rows of the table afterwards.
+        """
         shared = table.shared_bins
         if shared is not None and shared.binner.threshold_values is self.threshold_values:
             return shared.binned(columns_only=columns_only, threads=threads)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
-        if table.is_streamed:
+        if table.reads_columns:
             for features, batch in table.batches():
                 self._of_features(features).map_batch(batch, by_column[features], threads)
                 del batch  # before the next is read
@@ -345,8 +354,10 @@ class Binner:
         by_row = None
         if not columns_only and not self._has_joint_columns():
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
-        if not self._map(table, by_column, by_row, width, threads):
-            _report_infinity(table)
+        for first, piece in table.pieces(drops=drops):
+            if not self._map(piece, by_column, by_row, width, threads, first):
+                _report_infinity(piece)
+            del piece  # before the next is bound
         binned = self._binned(by_column, by_row)
         return binned if columns_only else self.with_rows(binned, threads=threads)
 
@@ -401,8 +412,9 @@ class Binner:
         by_row: NDArray[np.uint8] | None,
         width: int,
         threads: int,
+        first_row: int = 0,
     ) -> bool:
-        """Fill the layouts; return whether every value is finite or missing."""
+        """Fill the layouts from a row on; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
         if table.sparse_csc is not None:
             data, rows, columns = _csc(table)
@@ -411,7 +423,8 @@ class Binner:
             )
         bins, bin_starts = self.category_values, self.category_starts
         return _native.map_to_bins(
-            _columns(table), thresholds, starts, bins, bin_starts, by_column, by_row, width, threads
+            *(_columns(table), thresholds, starts, bins, bin_starts, by_column, by_row, width),
+            *(threads, first_row),
         )
 
     def fit_transform(
@@ -421,12 +434,13 @@ class Binner:
         *,
         n_categories: Mapping[int, int] | None = None,
         columns_only: bool = False,
+        drops: bool = False,
         threads: int = 1,
     ) -> BinnedMatrix:
         """Learn the bins of a table and map it to them, in one pass if it is read from files."""
-        if table.shared_bins is not None or not table.is_streamed:
+        if table.shared_bins is not None or not table.reads_columns:
             self.fit(table, sample_weight, n_categories=n_categories, threads=threads)
-            return self.transform(table, columns_only=columns_only, threads=threads)
+            return self.transform(table, columns_only=columns_only, drops=drops, threads=threads)
         weights = None if sample_weight is None else np.ascontiguousarray(sample_weight, np.float64)
         by_column = np.empty((table.n_features, table.n_rows), np.uint8)
         self._fit_batches(table, weights, n_categories or {}, by_column, threads)
@@ -556,10 +570,12 @@ def _csc(table: BinnableTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.i
     return csc.data, csc.indices, csc.indptr.astype(np.int64, copy=False)
 
 
-def _codes_by_feature(columns: _Columns) -> dict[int, NDArray[np.int32]]:
-    if isinstance(columns, np.ndarray):
+def _codes_by_feature(table: BinnableTable) -> dict[int, NDArray[np.int32]]:
+    if table.dense is not None or table.sparse_csc is not None:
         return {}
-    return {f: column for f, column in enumerate(columns) if not isinstance(column, tuple)}
+    _, first = next(table.pieces())
+    features = [f for f in range(table.n_features) if hasattr(first.column(f), "codes")]
+    return {f: _with_whole_strides(table.column(f).codes) for f in features}
 
 
 def _bins_of_categories(

@@ -22,12 +22,13 @@ from hedgerow._data.columns import (
     NumericColumn,
     labels_of_numbers,
     refuse_infinite,
-    refuse_infinite_column,
 )
 from hedgerow._data.few_rows import read_few_rows
 from hedgerow._data.matching import as_learned, not_chosen_error, require_numbers
-from hedgerow._data.names import Names, column_label, column_order
+from hedgerow._data.names import column_label, column_order
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.pieced_intake import learn_pieces
+from hedgerow._data.pieced_table import PiecedTable, RowPieces
 from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
 from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
 from hedgerow._data.streamed_intake import learn_streamed, read_streamed
@@ -38,6 +39,7 @@ from hedgerow._data.table import (
     TableSchema,
     as_matrix,
     chosen_columns,
+    finite_table,
     iter_dense_blocks,
 )
 
@@ -77,7 +79,8 @@ def learn_schema(
     warns : bool
         Whether to warn about strings that are probably not categories.
     streams : bool
-        Whether X may be a `ParquetTable`, whose columns are read when they are needed.
+        Whether X may be a `ParquetTable`, whose columns are read when they are needed, or
+        `RowPieces`, which are dropped when they are in bins.
     verbose : int
         Whether to show progress while columns are read from files.
     n_jobs : int or None
@@ -85,20 +88,20 @@ def learn_schema(
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
-    if streams and isinstance(X, ParquetTable):
-        return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
+    if streams and isinstance(X, ParquetTable | RowPieces):
+        return _learn_in_parts(X, categorical_features, warns, verbose, n_jobs)
     refuse_single_row(X)
     source = open_table(X)
     require_rows(source.n_rows, source.n_features)
     together = workers()
     if together.size > 1:
-        require_same_columns(source, together)
+        require_same_columns([source], together)
     chosen, by_dtype = chosen_columns(categorical_features, source.names, source.n_features)
-    if _is_matrix(source) and not chosen.any():
+    if not chosen.any() and not together.any(not _is_matrix(source)):
         if together.size > 1 and source.dense is not None:
-            source = replace(source, dense=common_dtype(source.dense, together))
+            source = replace(source, dense=common_dtype([source.dense], together)[0])
         schema = TableSchema(source.n_features, source.names, {})
-        return schema, _finite_table(source, source.names, n_jobs=n_jobs)
+        return schema, finite_table(source, source.names, n_jobs=n_jobs)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, column in enumerate(_read_columns(source, chosen)):
@@ -113,7 +116,19 @@ def learn_schema(
                 warn_of_suspicious_column(column, categories[j].values, where)
             columns.append(CategoricalColumn(categories[j].match(column)))
     schema = TableSchema(source.n_features, source.names, categories)
-    return schema, _finite_table(source, source.names, columns, n_jobs=n_jobs)
+    return schema, finite_table(source, source.names, columns, n_jobs=n_jobs)
+
+
+def _learn_in_parts(
+    X: ParquetTable | RowPieces,
+    categorical_features: Any,
+    warns: bool,
+    verbose: int,
+    n_jobs: int | None,
+) -> tuple[TableSchema, Table]:
+    if isinstance(X, RowPieces):
+        return learn_pieces(X, categorical_features, warns=warns, n_jobs=n_jobs)
+    return learn_streamed(X, categorical_features, warns=warns, verbose=verbose)
 
 
 def _read_columns(
@@ -129,7 +144,9 @@ def _read_columns(
 
     columns = map(read, range(source.n_features))
     together = workers()
-    return columns if together.size == 1 else common_columns(list(columns), source.names, together)
+    if together.size == 1:
+        return columns
+    return common_columns([list(columns)], source.names, together)[0]
 
 
 def read_table(
@@ -149,6 +166,17 @@ def read_table(
         return X
     if isinstance(X, ParquetTable):
         return read_streamed(X, schema, unknown_category, estimator_name, verbose)
+    if isinstance(X, RowPieces):
+        return PiecedTable(
+            read_table(
+                piece,
+                schema,
+                unknown_category=unknown_category,
+                estimator_name=estimator_name,
+                n_jobs=n_jobs,
+            )
+            for piece in X.take_out()
+        )
     if is_plain(X, schema):
         refuse_infinite(X, lambda j: column_label(None, j), n_jobs)
         return Table(None, dense=X)
@@ -160,7 +188,7 @@ def read_table(
         schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
     )
     if _is_matrix(source) and not schema.categories:
-        return _finite_table(_in_order(source, order), schema.feature_names, n_jobs=n_jobs)
+        return finite_table(_in_order(source, order), schema.feature_names, n_jobs=n_jobs)
     columns: list[NumericColumn | CategoricalColumn] = []
     for j, position in enumerate(order):
         column = source.read(position)
@@ -169,7 +197,7 @@ def read_table(
             columns.append(as_learned(column, schema.categories[j], unknown_category, where))
         else:
             columns.append(require_numbers(column, where))
-    return _finite_table(source, schema.feature_names, columns, n_jobs=n_jobs)
+    return finite_table(source, schema.feature_names, columns, n_jobs=n_jobs)
 
 
 def is_plain(X: Any, schema: TableSchema) -> bool:
@@ -191,56 +219,9 @@ def _is_matrix(source: Source) -> bool:
     return source.dense is not None or source.sparse is not None
 
 
-def _finite_table(
-    source: Source,
-    names: Names | None,
-    columns: list[NumericColumn | CategoricalColumn] | None = None,
-    *,
-    n_jobs: int | None,
-) -> Table:
-    """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
-    if columns is None:
-        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
-    else:
-        table = Table(names, dense=_one_matrix(columns), columns=columns)
-    if source.dense is not None:
-        refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
-    elif table.dense is not None:
-        refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
-    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
-        _refuse_infinite_columns(table, n_jobs)
-    return table
-
-
 def _in_order(source: Source, order: Sequence[int]) -> Source:
     """Put the columns of a matrix with names in the order of the schema."""
     if source.dense is None or source.names is None or isinstance(order, range):
         return source
     names = tuple(source.names[position] for position in order)
     return replace(source, dense=source.dense[:, order], names=names)
-
-
-def _refuse_infinite_columns(table: Table, n_jobs: int | None) -> None:
-    for j in range(table.n_features):
-        column, where = table.column(j), column_label(table.names, j)
-        if isinstance(column, NumericColumn):
-            refuse_infinite_column(column, where, n_jobs)
-
-
-def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
-    """Return the matrix of these columns if they already form one in memory, else None.
-
-    A pandas frame created from an array is such a matrix, and then nothing needs to be copied.
-    """
-    arrays = [c.values for c in columns if isinstance(c, NumericColumn) and c.missing is None]
-    if len(arrays) < len(columns) or arrays[0].base is None:
-        return None
-    first, addresses = arrays[0], [values.ctypes.data for values in arrays]
-    step = addresses[1] - addresses[0] if len(arrays) > 1 else first.itemsize
-    for j, values in enumerate(arrays):
-        same_kind = values.dtype == first.dtype and values.strides == first.strides
-        in_place = values.base is first.base and addresses[j] == addresses[0] + j * step
-        if not (same_kind and in_place):
-            return None
-    shape, strides = (len(first), len(arrays)), (first.strides[0], step)
-    return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)

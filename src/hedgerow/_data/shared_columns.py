@@ -16,37 +16,45 @@ from hedgerow._data.sources import Source
 from hedgerow.exceptions import DataError
 
 
-def require_same_columns(source: Source, together: Workers) -> None:
-    """Refuse tables with other columns than those of worker 0."""
-    tables = together.objects((source.n_features, source.names, source.sparse is not None))
-    for rank, (n_features, names, is_sparse) in enumerate(tables):
-        if is_sparse:
-            raise DataError("X is sparse, but a fit on several workers needs dense columns.")
-        if (n_features, names) != tables[0][:2]:
-            raise DataError(
-                f"The workers have different columns: {_columns(*tables[0][:2])} on worker 0, but "
-                f"{_columns(n_features, names)} on worker {rank}."
-            )
+def require_same_columns(sources: Sequence[Source], together: Workers) -> None:
+    """Refuse tables with other columns than the first of worker 0; each worker may have several."""
+    of_workers = together.objects(
+        [(source.n_features, source.names, source.sparse is not None) for source in sources]
+    )
+    first_n_features, first_names, _ = of_workers[0][0]
+    for rank, tables in enumerate(of_workers):
+        for n_features, names, is_sparse in tables:
+            if is_sparse:
+                raise DataError("X is sparse, but a fit on several workers needs dense columns.")
+            if (n_features, names) != (first_n_features, first_names):
+                raise DataError(
+                    "The workers have different columns: "
+                    f"{_columns(first_n_features, first_names)} on worker 0, but "
+                    f"{_columns(n_features, names)} on worker {rank}."
+                )
 
 
 def _columns(n_features: int, names: Names | None) -> str:
     return f"{n_features} columns" if names is None else f"the columns {list(names)}"
 
 
-def common_dtype(matrix: NDArray[Any], together: Workers) -> NDArray[Any]:
-    """Convert a matrix to a dtype that holds the numbers of all workers."""
-    return matrix.astype(np.result_type(*together.objects(matrix.dtype)), copy=False)
+def common_dtype(matrices: Sequence[NDArray[Any]], together: Workers) -> list[NDArray[Any]]:
+    """Convert matrices to a dtype that holds the numbers of all workers."""
+    own = np.result_type(*(matrix.dtype for matrix in matrices))
+    dtype = np.result_type(*together.objects(own))
+    return [matrix.astype(dtype, copy=False) for matrix in matrices]
 
 
 def common_columns(
-    columns: Sequence[NumericColumn | LabelColumn], names: Names | None, together: Workers
-) -> list[NumericColumn | LabelColumn]:
-    """Give each column the dtype, or the labels, that it has in the whole table."""
-    own = [_describe(column) for column in columns]
-    of_workers = together.objects(own)
+    tables: Sequence[Sequence[NumericColumn | LabelColumn]], names: Names | None, together: Workers
+) -> list[list[NumericColumn | LabelColumn]]:
+    """Give the columns of each table the dtype, or the labels, that they have in all tables."""
+    own = [[_describe(column) for column in columns] for columns in tables]
+    every = [table for of_worker in together.objects(own) for table in of_worker]
+    by_column = list(zip(*every, strict=True))
     return [
-        _common(column, [descriptions[j] for descriptions in of_workers], column_label(names, j))
-        for j, column in enumerate(columns)
+        [_common(column, by_column[j], column_label(names, j)) for j, column in enumerate(columns)]
+        for columns in tables
     ]
 
 
@@ -58,20 +66,26 @@ _Labels = tuple[LabelKind, list[Label], bool]
 
 def _describe(column: NumericColumn | LabelColumn) -> _Numbers | _Labels:
     if isinstance(column, NumericColumn):
-        return column.values.dtype, not column.is_missing().all()
+        return column.values.dtype, _has_numbers(column)
     return column.kind, column.labels, column.is_declared
 
 
+def _has_numbers(column: NumericColumn) -> bool:
+    """Return whether not all values are missing, which the first few tell most of the time."""
+    few = slice(1000)
+    return not column.take(few).is_missing().all() or not column.is_missing().all()
+
+
 def _common(
-    column: NumericColumn | LabelColumn, of_workers: Sequence[_Numbers | _Labels], where: str
+    column: NumericColumn | LabelColumn, of_tables: Sequence[_Numbers | _Labels], where: str
 ) -> NumericColumn | LabelColumn:
-    labels = [each for each in of_workers if len(each) == 3]
+    labels = [each for each in of_tables if len(each) == 3]
     if not labels:
         assert isinstance(column, NumericColumn)
-        dtype = np.result_type(*(each[0] for each in of_workers))
+        dtype = np.result_type(*(each[0] for each in of_tables))
         return replace(column, values=column.values.astype(dtype, copy=False))
     kinds = {kind for kind, some, _ in labels if some}
-    has_numbers = any(len(each) == 2 and each[1] for each in of_workers)
+    has_numbers = any(len(each) == 2 and each[1] for each in of_tables)
     if has_numbers or len(kinds) > 1:
         found = sorted({*kinds, *(["number"] if has_numbers else [])})
         raise DataError(f"{where} holds {' and '.join(found)} values, each on some of the workers.")

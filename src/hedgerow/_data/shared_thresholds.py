@@ -7,6 +7,7 @@ gets a bin, however rare it is, so all workers look through their rows for furth
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from hedgerow import _native
 from hedgerow._collective import Workers
 from hedgerow._types import Floats
 
+_LARGEST_HASH = 2**64 - 1
 # Types whose values single precision represents: the kernels compare them as float32.
 _SINGLE = ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")
 
@@ -28,6 +30,9 @@ class NumericTable(Protocol):
 
     def column(self, j: int) -> Any:
         """Return column j, with `.values` and `.missing`, or with `.codes`."""
+
+    def take(self, rows: NDArray[Any]) -> NumericTable:
+        """Return a table of some rows."""
 
 
 def find_shared_thresholds(
@@ -42,7 +47,8 @@ def find_shared_thresholds(
     """Return the thresholds of all features, one after another, and where each feature's begin."""
     rows, is_everything = _sampled_rows(table.n_rows, weights, sample_size, seed, together)
     own = range(*_share(table.n_features, together.rank, together.size))
-    sampled = _sampled_columns(table, rows, together)
+    sample = table if is_everything and weights is None else table.take(rows)
+    sampled = _sampled_columns(sample, together)
     sampled_weights = None if weights is None else together.concatenated_rows(weights[rows])
     found = [_find(values, sampled_weights, max_bins, threads, is_everything) for values in sampled]
     thresholds: dict[int, Floats] = {}
@@ -67,44 +73,50 @@ def _sampled_rows(
     n_rows: int, weights: Floats | None, sample_size: int, seed: int, together: Workers
 ) -> tuple[NDArray[np.intp], bool]:
     """Return this worker's rows of the sample, and whether the sample is all rows with weight."""
-    rows = np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0.0)
-    n_weighty = together.count(len(rows))
+    own = n_rows if weights is None else int(np.count_nonzero(weights > 0.0))
+    n_weighty = together.count(own)
     if n_weighty <= sample_size:
-        return rows, True
+        return np.arange(n_rows) if weights is None else np.flatnonzero(weights > 0.0), True
     first = together.first_row(n_rows)
-    hashes = _native.hashes(seed, "bin_sample", 0, first, n_rows)[rows]
-    sizes = np.array([[sample_size, n_weighty - sample_size]])
+    # Ten standard deviations more than the sample. If that should not suffice, all are considered.
+    enough = (sample_size + 10 * math.isqrt(sample_size) + 100) / n_weighty
+    for largest in (int(min(enough, 1.0) * _LARGEST_HASH), _LARGEST_HASH):
+        rows, hashes = _native.small_hashes(seed, "bin_sample", 0, first, n_rows, largest)
+        if weights is not None:
+            rows, hashes = rows[weights[rows] > 0.0], hashes[weights[rows] > 0.0]
+        n_candidates = together.count(len(rows))
+        if n_candidates >= sample_size:
+            break
+    sizes = np.array([[sample_size, n_candidates - sample_size]])
     stratum = np.zeros(len(rows), np.int64)
     part = _native.random_parts(hashes, stratum, sizes, reduction=together.reduction)
     return rows[part == 0], False
 
 
-def _numbers(column: Any, rows: NDArray[np.intp] | slice) -> NDArray[Any]:
+def _numbers(column: Any) -> NDArray[Any]:
     """Return values in the precision in which they are compared, with NaN for missing ones."""
-    values = column.values[rows]
+    values = column.values
     values = values.astype(np.float32 if values.dtype.name in _SINGLE else np.float64)
     if column.missing is not None:
-        values[column.missing[rows]] = np.nan
+        values[column.missing] = np.nan
     return values
 
 
-def _sampled_columns(
-    table: NumericTable, rows: NDArray[np.intp], together: Workers
-) -> list[NDArray[Any] | None]:
+def _sampled_columns(sample: NumericTable, together: Workers) -> list[NDArray[Any] | None]:
     """Return the sampled values of this worker's features; None for a categorical feature."""
     assert together.communicator is not None
     parts, dtypes = [], []
     for rank in range(together.size):
         values = []
-        for j in range(*_share(table.n_features, rank, together.size)):
-            column = table.column(j)
+        for j in range(*_share(sample.n_features, rank, together.size)):
+            column = sample.column(j)
             if not hasattr(column, "codes"):
-                values.append(_numbers(column, rows))
+                values.append(_numbers(column))
             if rank == together.rank:
                 dtypes.append(None if hasattr(column, "codes") else values[-1].dtype)
         parts.append(b"".join(of_column.tobytes() for of_column in values))
     received = together.communicator.exchange(parts)
-    counts = [int(count[0]) for count in together.arrays(np.array([len(rows)], np.int64))]
+    counts = [int(count[0]) for count in together.arrays(np.array([sample.n_rows], np.int64))]
     columns: list[list[NDArray[Any]]] = [[] for _ in dtypes]
     for part, count in zip(received, counts, strict=True):
         offset = 0
@@ -161,7 +173,7 @@ def _rare_values(
     column: Any, has_weight: NDArray[np.bool_] | None, few: Floats, max_bins: int
 ) -> Floats:
     """Return further values of a column: a few more than `max_bins` if there are too many."""
-    values = _numbers(column, slice(None)).astype(np.float64)
+    values = _numbers(column).astype(np.float64)
     if has_weight is not None:
         values = values[has_weight]
     if len(few):

@@ -75,6 +75,11 @@ class StreamedTable(Table):
         """Whether columns are read from files when they are needed: yes."""
         return True
 
+    @property
+    def reads_columns(self) -> bool:
+        """Whether columns are read from files when they are needed: yes."""
+        return True
+
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Read column j."""
         (column,) = self._read([j])

@@ -24,8 +24,18 @@ from hedgerow._data.columns import (
     NumericColumn,
     RowSelection,
     dense_column,
+    refuse_infinite,
+    refuse_infinite_column,
 )
-from hedgerow._data.names import Names, are_positions, column_index, names_from_json, names_to_json
+from hedgerow._data.names import (
+    Names,
+    are_positions,
+    column_index,
+    column_label,
+    names_from_json,
+    names_to_json,
+)
+from hedgerow._data.sources import Source
 from hedgerow.exceptions import DataError, ParameterError
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
@@ -199,8 +209,20 @@ class Table:
 
     @property
     def is_streamed(self) -> bool:
-        """Whether columns are read from files when they are needed, and never all at once."""
+        """Whether not all numbers are in memory at once: trees read the rows from their bins."""
         return False
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether columns are read from files when they are needed, by `batches`."""
+        return False
+
+    def pieces(self, *, drops: bool = False) -> Iterator[tuple[int, Table]]:  # noqa: ARG002
+        """Yield tables of some rows, each with its first row: all rows at once.
+
+        `drops` if the table is not needed any more.
+        """
+        yield 0, self
 
     def batches(self) -> Iterator[tuple[slice, Table]]:
         """Yield tables of some columns and which these are: all at once if they are in memory."""
@@ -234,6 +256,53 @@ class Table:
             csc.sort_indices()
             return Table(self.names, sparse_csc=csc)
         return Table(self.names, columns=[column.take(rows) for column in self._columns])
+
+
+def finite_table(
+    source: Source,
+    names: Names | None,
+    columns: list[NumericColumn | CategoricalColumn] | None = None,
+    *,
+    n_jobs: int | None,
+) -> Table:
+    """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
+    if columns is None:
+        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
+    else:
+        table = Table(names, dense=_one_matrix(columns), columns=columns)
+    if source.dense is not None:
+        refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
+    elif table.dense is not None:
+        refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
+    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
+        _refuse_infinite_columns(table, n_jobs)
+    return table
+
+
+def _refuse_infinite_columns(table: Table, n_jobs: int | None) -> None:
+    for j in range(table.n_features):
+        column, where = table.column(j), column_label(table.names, j)
+        if isinstance(column, NumericColumn):
+            refuse_infinite_column(column, where, n_jobs)
+
+
+def _one_matrix(columns: Sequence[NumericColumn | CategoricalColumn]) -> NDArray[Any] | None:
+    """Return the matrix of these columns if they already form one in memory, else None.
+
+    A pandas frame created from an array is such a matrix, and then nothing needs to be copied.
+    """
+    arrays = [c.values for c in columns if isinstance(c, NumericColumn) and c.missing is None]
+    if len(arrays) < len(columns) or arrays[0].base is None:
+        return None
+    first, addresses = arrays[0], [values.ctypes.data for values in arrays]
+    step = addresses[1] - addresses[0] if len(arrays) > 1 else first.itemsize
+    for j, values in enumerate(arrays):
+        same_kind = values.dtype == first.dtype and values.strides == first.strides
+        in_place = values.base is first.base and addresses[j] == addresses[0] + j * step
+        if not (same_kind and in_place):
+            return None
+    shape, strides = (len(first), len(arrays)), (first.strides[0], step)
+    return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
 
 
 def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:

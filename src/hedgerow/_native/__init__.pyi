@@ -12,6 +12,11 @@ level: str
 def hashes(seed: int, purpose: str, a: int, first: int, count: int) -> NDArray[numpy.uint64]:
     """The hashes of b = first, first + 1, …: random numbers of 64 bits."""
 
+def small_hashes(seed: int, purpose: str, a: int, first: int, count: int, largest: int) -> tuple:
+    """
+    The places, and the values, of those of these hashes that are at most `largest`.
+    """
+
 def random_parts(hashes: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], stratum: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int = 1, reduction: object | None = None) -> NDArray[numpy.int64]:
     """
     The part of each row, if the strata are divided into parts of these sizes (n_strata, n_parts) by the order of hashes.
@@ -36,6 +41,11 @@ def sum_groups(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), or
     The sum of the numbers of each group: in order in blocks of `row_block` rows, exact between blocks.
     """
 
+def digest_rows(bins: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], words: Sequence[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]], first_row: int, threads: int) -> Annotated[NDArray[numpy.uint64], dict(shape=(None,))]:
+    """
+    A digest of rows: bins (n_features, n_rows) and further columns of 64 bits. The digests of several workers add up, modulo 2^64, to that of all rows.
+    """
+
 @overload
 def has_infinity(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool: ...
 
@@ -47,8 +57,10 @@ def find_thresholds(table: object, weights: Annotated[NDArray[numpy.float64], di
 
 def find_sparse_thresholds(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_bins: int, sample_size: int, seed: int, threads: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]: ...
 
-def map_to_bins(table: object, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], category_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
-    """Returns whether every value was finite or missing."""
+def map_to_bins(table: object, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], category_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int, first_row: int = 0) -> bool:
+    """
+    Writes the rows of a table to the rows of the bins that begin at first_row; returns whether every value was finite or missing.
+    """
 
 def map_sparse_to_bins(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
     """Returns whether every value was finite or missing."""

@@ -93,7 +93,8 @@ def read_training_rows(
             "distances between all rows."
         )
     # The stored rows must not change when the caller's table does.
-    return schema, rows if table.dense is None else rows.copy()
+    is_callers = table.dense is not None and np.may_share_memory(rows, table.dense)
+    return schema, rows.copy() if is_callers else rows
 
 
 def read_queries(X: Any, schema: TableSchema, metric: DistanceMetric, estimator_name: str) -> Any:

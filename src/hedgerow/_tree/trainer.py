@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._collective import workers
 from hedgerow._tree.engine import Bag, Engine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafQuantiles, LeafRows, LeafSlopes, LeafUpdate, TrainerLoss
@@ -98,14 +99,14 @@ class Trainer:
         """Grow one round: compute the gradients, then fit a tree, or one for each output."""
         assert self._loss is not None
         sampling = self._row_sampler.by_gradient(round_index)
-        with _divergence():
+        with _divergence(), workers().phase("gradients"):
             sample = self._engine.differentiate(self._loss, self._target, self._weights, sampling)
         return self._grow(round_index, self._row_sampler.bag(round_index, sample))
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on gradients (n_outputs, n_rows), weights multiplied in."""
         sampling = self._row_sampler.by_gradient(round_index)
-        with _divergence():
+        with _divergence(), workers().phase("gradients"):
             sample = self._engine.take(gradient, hessian, sampling)
         return self._grow(round_index, self._row_sampler.bag(round_index, sample))
 
@@ -113,7 +114,8 @@ class Trainer:
         n_trees = self._engine.n_trees
         trees = []
         for output in range(n_trees):
-            tree = self._engine.grow(output, bag, round_index * n_trees + output)
+            with workers().phase("trees"):
+                tree = self._engine.grow(output, bag, round_index * n_trees + output)
             outputs = range(output, self._engine.n_outputs, n_trees)
             if self._leaf_update is not None:
                 for served in outputs:

@@ -1,8 +1,6 @@
 """What communicators over a network share: calls made of messages, deadlines, signs of life.
 
-A transport sends a message to one worker and delivers what arrives, in a thread or event loop of
-its own, so a worker receives while it computes. Whatever goes wrong ends the fit on every worker:
-the first that notices tells all others.
+Whatever goes wrong ends the fit on every worker: the first that notices tells all others.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from contextlib import suppress
 from threading import Condition
 from time import monotonic
 
+from hedgerow._phases import phase
 from hedgerow.cluster._threads import Traffic
 from hedgerow.exceptions import ClusterError
 
@@ -36,7 +35,7 @@ def portable(error: BaseException, rank: int) -> BaseException:
 
 
 class MessageCommunicator(ABC):
-    """A communicator whose transport sends and delivers messages.
+    """A communicator whose calls are made of messages.
 
     Attributes
     ----------
@@ -52,9 +51,6 @@ class MessageCommunicator(ABC):
         self._timeout, self._silence = timeout, silence
         self._changed = Condition()
         self._number = 0  # of the current call, or of the next if there is none
-        self._inbox: dict[int, dict[int, tuple[int, bytes]]] = {}  # by number, then by sender
-        self._last_sign = [monotonic()] * size
-        self._lost: dict[int, str] = {}  # workers that have left, and how this was noticed
         self._reason: str | None = None
         self._is_closed = False
 
@@ -63,12 +59,77 @@ class MessageCommunicator(ABC):
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
         """Send ``parts[j]`` to worker j; return what each worker has sent to this one."""
         self.traffic.exchanges += 1
-        return self._call(EXCHANGE, parts)
+        with phase("exchange"):
+            return self._call(EXCHANGE, parts)
 
     def gather(self, part: bytes) -> list[bytes]:
         """Return what each worker has passed, in the order of their ranks."""
         self.traffic.gathers += 1
-        return self._call(GATHER, [part] * self.size)
+        with phase("gather"):
+            return self._call(GATHER, [part] * self.size)
+
+    @abstractmethod
+    def _call(self, kind: int, parts: Sequence[bytes]) -> list[bytes]:
+        """Send each worker its part; return what each has sent in the same call."""
+
+    def _others(self) -> list[int]:
+        return [rank for rank in range(self.size) if rank != self.rank]
+
+    # ---- the end ---------------------------------------------------------------------------------
+
+    def abort(self, reason: str) -> None:
+        """Make the pending and the following calls of all workers fail."""
+        if self._end(reason):
+            for rank in self._others():
+                with suppress(OSError, ClusterError):
+                    self._send_abort(rank, reason[:LONGEST_REASON].encode())
+
+    def close(self) -> None:
+        """End the connections, after the last call."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._end("the communicator is closed")
+            self._disconnect()
+
+    @property
+    def reason(self) -> str | None:
+        """Why the workers cannot go on, if so."""
+        return self._reason
+
+    def _end(self, reason: str) -> bool:
+        """Note why calls fail from now on; return whether this is the first reason."""
+        with self._changed:
+            is_first = self._reason is None
+            if is_first:
+                self._reason = reason.rstrip(".")
+            self._changed.notify_all()
+        return is_first
+
+    def _raise_if_ended(self) -> None:
+        if self._reason is not None:
+            raise ClusterError(f"The fit was ended: {self._reason}.")
+
+    def _fail(self, reason: str) -> None:
+        self.abort(reason)
+        self._raise_if_ended()
+
+    @abstractmethod
+    def _send_abort(self, rank: int, reason: bytes) -> None:
+        """Tell a worker why its calls fail; raise OSError or ClusterError if that fails."""
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """End all connections; messages that were sent still arrive."""
+
+
+class InboxCommunicator(MessageCommunicator):
+    """A communicator whose transport delivers messages when they arrive, in a thread of its own."""
+
+    def __init__(self, rank: int, size: int, *, timeout: float, silence: float) -> None:
+        super().__init__(rank, size, timeout=timeout, silence=silence)
+        self._inbox: dict[int, dict[int, tuple[int, bytes]]] = {}  # by number, then by sender
+        self._last_sign = [monotonic()] * size
+        self._lost: dict[int, str] = {}  # workers that have left, and how this was noticed
 
     def _call(self, kind: int, parts: Sequence[bytes]) -> list[bytes]:
         self._raise_if_ended()
@@ -79,11 +140,9 @@ class MessageCommunicator(ABC):
         received = self._wait(kind)
         return [received[rank] if rank != self.rank else own for rank in range(self.size)]
 
+    @abstractmethod
     def _send_parts(self, kind: int, parts: Sequence[bytes]) -> None:
-        # Each worker begins with the next one, so that not all send to the same.
-        for rank in (*range(self.rank + 1, self.size), *range(self.rank)):
-            self._try_to_send(rank, kind, self._number, parts[rank])
-            self.traffic.bytes_sent += len(parts[rank])
+        """Send each worker its part of the current call."""
 
     def _wait(self, kind: int) -> dict[int, bytes]:
         """Return the message of every other worker in the current call."""
@@ -121,62 +180,7 @@ class MessageCommunicator(ABC):
         wrong = [sender for sender, (other, _) in messages.items() if other != kind]
         return f"worker {wrong[0]} made another call than worker {self.rank}" if wrong else None
 
-    def _others(self) -> list[int]:
-        return [rank for rank in range(self.size) if rank != self.rank]
-
-    # ---- the end ---------------------------------------------------------------------------------
-
-    def abort(self, reason: str) -> None:
-        """Make the pending and the following calls of all workers fail."""
-        if self._end(reason):
-            for rank in self._others():
-                with suppress(OSError, ClusterError):
-                    self._send(rank, ABORT, 0, reason[:LONGEST_REASON].encode())
-
-    def close(self) -> None:
-        """End the connections, after the last call."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._end("the communicator is closed")
-            self._disconnect()
-
-    @property
-    def reason(self) -> str | None:
-        """Why the workers cannot go on, if so."""
-        return self._reason
-
-    def _end(self, reason: str) -> bool:
-        """Note why calls fail from now on; return whether this is the first reason."""
-        with self._changed:
-            is_first = self._reason is None
-            if is_first:
-                self._reason = reason.rstrip(".")
-            self._changed.notify_all()
-        return is_first
-
-    def _raise_if_ended(self) -> None:
-        if self._reason is not None:
-            raise ClusterError(f"The fit was ended: {self._reason}.")
-
-    def _fail(self, reason: str) -> None:
-        self.abort(reason)
-        self._raise_if_ended()
-
     # ---- for transports --------------------------------------------------------------------------
-
-    @abstractmethod
-    def _send(self, rank: int, kind: int, number: int, payload: bytes) -> None:
-        """Send a message; raise OSError or ClusterError if that fails."""
-
-    @abstractmethod
-    def _disconnect(self) -> None:
-        """End all connections; messages that were sent still arrive."""
-
-    def _try_to_send(self, rank: int, kind: int, number: int, payload: bytes) -> None:
-        try:
-            self._send(rank, kind, number, payload)
-        except OSError as error:
-            self._fail(f"worker {rank} cannot be reached: {error}")
 
     def _notice(self, sender: int) -> None:
         """Take note of a sign of life."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import select
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, Queue
-from select import select
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Self
@@ -42,6 +42,7 @@ _STEP = 1 << 24  # bytes by which a buffer grows: a length alone makes nobody al
 _HEADER = struct.Struct("<BQQ")  # kind, number of the call, bytes that follow
 _GREETING = struct.Struct("<8sI32s")  # magic, rank, nonce
 _MAGIC = b"hedgerow"
+_BOTH = select.POLLIN | select.POLLOUT
 _NONCE = _PROOF = 32  # bytes
 
 
@@ -114,6 +115,10 @@ class SocketListener:
 class SocketCommunicator(MessageCommunicator):
     """The communicator of a worker that is connected to the others by TCP.
 
+    A call sends and receives all messages in the thread that makes it, as fast as they come and go,
+    without a lock between them. Only signs of life have a thread of their own, since a worker that
+    computes must send them, too.
+
     `SocketListener.connect` makes it; close it after the fit, or use it in a ``with`` block.
 
     Attributes
@@ -133,17 +138,14 @@ class SocketCommunicator(MessageCommunicator):
         silence: float = SILENCE,
     ) -> None:
         super().__init__(rank, len(sockets) + 1, timeout=timeout, silence=silence)
-        self._sockets = sockets
-        self._locks = {peer: Lock() for peer in sockets}
+        # Each worker begins with the next one, so that not all send to the same.
+        order = (*range(rank + 1, self.size), *range(rank))
+        self._links = {peer: _Link(sockets[peer]) for peer in order}
+        self._alarm, self._bell = socket.socketpair()  # wakes a call that another thread ends
         self._over = Event()
-        self._threads = [Thread(target=self._beat, daemon=True)] if sockets else []
-        self._threads += [
-            Thread(target=self._read, args=(peer,), daemon=True) for peer in self._sockets
-        ]
-        for connection in sockets.values():
-            connection.settimeout(BETWEEN_HEARTBEATS)
-        for thread in self._threads:
-            thread.start()
+        self._beating = Thread(target=self._beat, daemon=True)
+        if sockets:
+            self._beating.start()
 
     def __enter__(self) -> Self:
         return self
@@ -153,99 +155,272 @@ class SocketCommunicator(MessageCommunicator):
             self.abort(f"worker {self.rank}: {kind.__name__}: {error}")
         self.close()
 
-    def _send(self, rank: int, kind: int, number: int, payload: bytes) -> None:
-        header = _HEADER.pack(kind, number, len(payload))
-        # An abort must not wait for a worker that does not read; a broken connection tells as much.
-        seconds = _FOR_ABORT if kind == ABORT else self._timeout
-        if not self._locks[rank].acquire(timeout=seconds):
-            self._sockets[rank].close()
-            raise TimeoutError("an earlier message has not been read")
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def _call(self, kind: int, parts: Sequence[bytes]) -> list[bytes]:
+        self._raise_if_ended()
+        number, self._number = self._number, self._number + 1
+        received = {self.rank: bytes(parts[self.rank])}
         try:
-            deadline = monotonic() + seconds
-            self._send_all(rank, [memoryview(header), memoryview(payload).cast("B")], deadline)
+            for peer, link in self._links.items():
+                link.begin(kind, number, parts[peer])
+                self.traffic.bytes_sent += len(parts[peer])
+            trouble = self._converse(kind, number, received)
         finally:
-            self._locks[rank].release()
+            for link in self._links.values():
+                link.end()
+        if trouble:
+            self._fail(trouble)
+        self._raise_if_ended()
+        return [received[rank] for rank in range(self.size)]
 
-    def _send_all(self, rank: int, parts: list[memoryview], deadline: float) -> None:
-        while parts:
-            try:
-                sent = self._sockets[rank].sendmsg(parts)
-            except TimeoutError:
-                self._require_life(rank, deadline)
+    def _converse(self, kind: int, number: int, received: dict[int, bytes]) -> str | None:
+        """Send and receive what belongs to a call; return what has gone wrong, if anything."""
+        deadline = (began := monotonic()) + self._timeout
+        poll = select.poll()
+        poll.register(self._alarm, select.POLLIN)
+        waiting = {}
+        for peer, link in self._links.items():
+            link.last_sign = began
+            link.send()
+            waiting[link.socket.fileno()] = peer
+            poll.register(link.socket, _BOTH if link.is_sending else select.POLLIN)
+        while waiting and self._reason is None:
+            for descriptor, _ in poll.poll(self._milliseconds(deadline)):
+                peer = waiting.get(descriptor)
+                if peer is None:  # the alarm
+                    continue
+                try:
+                    events = self._advance(peer, kind, number, received)
+                except _BadMessageError as error:
+                    return f"worker {peer} {error}"
+                except (OSError, MemoryError) as error:
+                    return f"worker {peer} has left: {error}"
+                if events:
+                    poll.modify(descriptor, events)
+                else:
+                    poll.unregister(descriptor)
+                    del waiting[descriptor]
+            trouble = self._trouble(waiting.values(), deadline)
+            if trouble:
+                return trouble
+        return None
+
+    def _milliseconds(self, deadline: float) -> float:
+        """Return how long to wait until it is time to look who is alive."""
+        seconds = min(BETWEEN_HEARTBEATS, self._silence, max(0.0, deadline - monotonic()))
+        return 1000 * seconds + 1
+
+    def _advance(self, peer: int, kind: int, number: int, received: dict[int, bytes]) -> int:
+        """Send to a worker and read from it what is possible; return what is to be waited for."""
+        link = self._links[peer]
+        if link.is_sending:
+            link.send()
+        if peer not in received:
+            self._receive(peer, kind, number, received)
+        to_read = 0 if peer in received else select.POLLIN
+        return to_read | (select.POLLOUT if link.is_sending else 0)
+
+    def _receive(self, peer: int, kind: int, number: int, received: dict[int, bytes]) -> None:
+        """Read messages of a worker until that of the current call, as far as they have arrived."""
+        while (message := self._links[peer].receive()) is not None:
+            other, its_number, payload = message
+            if other == ABORT:
+                self._end(payload.decode(errors="replace"))
+                return
+            if other == GOODBYE:
+                raise ConnectionError("it has ended its part")
+            if other == HEARTBEAT:
                 continue
-            while parts and sent >= len(parts[0]):
-                sent -= len(parts.pop(0))
-            if sent:
-                parts[0] = parts[0][sent:]
+            if its_number != number:
+                raise _BadMessageError(f"sent message {its_number} out of order")
+            if other != kind:
+                raise _BadMessageError(f"made another call than worker {self.rank}")
+            received[peer] = payload
+            return
 
-    def _require_life(self, rank: int, deadline: float) -> None:
-        """Raise if a worker that does not read what is sent to it has left."""
+    def _trouble(self, waiting: Iterable[int], deadline: float) -> str | None:
+        """Return why some workers need not be waited for, if so."""
         now = monotonic()
-        if self._over.is_set() or now > min(deadline, self._last_sign[rank] + self._silence):
-            raise TimeoutError("it does not read what is sent to it")
+        for peer in waiting:
+            if now - self._links[peer].last_sign > self._silence:
+                return f"worker {peer} has given no sign of life for {self._silence:g} s"
+            if now > deadline:
+                return f"worker {peer} did not take part in a call within {self._timeout:g} s"
+        return None
+
+    # ---- signs of life, and the end --------------------------------------------------------------
 
     def _beat(self) -> None:
         """Give a sign of life every second."""
-        beat = _HEADER.pack(HEARTBEAT, 0, 0)
         while not self._over.wait(BETWEEN_HEARTBEATS):
-            for peer, connection in self._sockets.items():
-                if not self._locks[peer].acquire(blocking=False):
-                    continue  # a message is on its way
-                try:
-                    if select([], [connection], [], 0)[1]:
-                        connection.sendall(beat)
-                except (OSError, ValueError):
-                    pass  # the reader notices that the connection is closed
-                finally:
-                    self._locks[peer].release()
+            for link in self._links.values():
+                link.beat()
 
-    def _read(self, peer: int) -> None:
-        """Deliver the messages of a worker until it leaves."""
-        try:
-            while True:
-                kind, number, length = _HEADER.unpack(self._bytes(peer, _HEADER.size))
-                if length > MOST_BYTES:
-                    raise ConnectionError(f"a message of {length} bytes was announced")
-                self._deliver(peer, kind, number, self._bytes(peer, length))
-                if kind == GOODBYE:
-                    return
-        except (OSError, MemoryError) as error:
-            self._lose(peer, str(error))
+    def _end(self, reason: str) -> bool:
+        is_first = super()._end(reason)
+        with suppress(OSError):
+            self._bell.send(b"!")
+        return is_first
 
-    def _bytes(self, peer: int, length: int) -> bytes:
-        """Read a number of bytes."""
-        data = bytearray(min(length, _STEP))
-        n_read = 0
-        while n_read < length:
-            if n_read == len(data):
-                data.extend(bytes(min(length - n_read, _STEP)))
-            try:
-                count = self._sockets[peer].recv_into(memoryview(data)[n_read:])
-            except TimeoutError:
-                if self._over.is_set():
-                    raise
-                continue
-            if count == 0:
-                raise ConnectionError("the connection was closed")
-            self._notice(peer)
-            n_read += count
-        return bytes(data)
+    def _send_abort(self, rank: int, reason: bytes) -> None:
+        self._links[rank].send_last(ABORT, reason, _FOR_ABORT)
 
     def _disconnect(self) -> None:
-        for peer, connection in self._sockets.items():
-            with suppress(OSError, ClusterError):
-                self._send(peer, GOODBYE, 0, b"")
-                connection.shutdown(socket.SHUT_WR)
-        # A socket that is closed with unread data discards what the other end has not read yet: the
-        # readers go on until the others say goodbye.
+        for link in self._links.values():
+            with suppress(OSError):
+                link.send_last(GOODBYE, b"", _FOR_ABORT)
+                link.socket.shutdown(socket.SHUT_WR)
+        # A socket that is closed with unread data discards what the other end has not read yet.
         deadline = monotonic() + _LINGER
-        for thread in self._threads[1:]:
-            thread.join(max(0.0, deadline - monotonic()))
+        for link in self._links.values():
+            link.read_to_the_end(deadline)
         self._over.set()
-        for connection in self._sockets.values():
+        if self._links:
+            self._beating.join()
+        for connection in (
+            self._alarm,
+            self._bell,
+            *(link.socket for link in self._links.values()),
+        ):
             connection.close()
-        for thread in self._threads:
-            thread.join(2 * BETWEEN_HEARTBEATS)
+
+
+class _BadMessageError(Exception):
+    """A message that does not belong to the current call; the text goes on from "worker 3 …"."""
+
+
+class _Link:
+    """The connection to one worker: what remains to be sent, and what has been read so far.
+
+    Attributes
+    ----------
+    last_sign : float
+        When anything was read.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self.last_sign = monotonic()
+        connection.setblocking(False)
+        self._sending = Lock()  # held while a message is on its way, or a sign of life
+        self._is_begun = False
+        self._parts: list[memoryview] = []
+        self._is_partial = False  # whether a part of the message has been sent
+        self._header = bytearray(_HEADER.size)
+        self._payload: bytearray | None = None  # None while the header is read
+        self._n_read = 0
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether a part of a message is still to be sent."""
+        return bool(self._parts)
+
+    def begin(self, kind: int, number: int, payload: bytes) -> None:
+        """Take a message to be sent."""
+        self._sending.acquire()
+        self._take(kind, number, payload)
+
+    def _take(self, kind: int, number: int, payload: bytes) -> None:
+        header = _HEADER.pack(kind, number, len(payload))
+        self._parts, self._is_begun = [memoryview(header), memoryview(payload).cast("B")], True
+
+    def send(self) -> None:
+        """Send as much as the connection takes now."""
+        while self._parts:
+            try:
+                sent = self.socket.sendmsg(self._parts)
+            except BlockingIOError:
+                return
+            except OSError:
+                self._parts, self._is_partial = [], True  # what it has sent may say why it has left
+                return
+            self._is_partial = True
+            while self._parts and sent >= len(self._parts[0]):
+                sent -= len(self._parts.pop(0))
+            if sent:
+                self._parts[0] = self._parts[0][sent:]
+        self._is_partial = False
+
+    def end(self) -> None:
+        """End the sending of a message; one that is not complete breaks the connection."""
+        if not self._is_begun:
+            return
+        if self._is_partial:
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+        self._parts, self._is_partial, self._is_begun = [], False, False
+        self._sending.release()
+
+    def beat(self) -> None:
+        """Send a sign of life, unless something else is being sent."""
+        if not self._sending.acquire(blocking=False):
+            return
+        try:
+            self.socket.send(_HEADER.pack(HEARTBEAT, 0, 0))
+        except OSError:
+            pass  # the next call notices that the connection is closed
+        finally:
+            self._sending.release()
+
+    def send_last(self, kind: int, payload: bytes, seconds: float) -> None:
+        """Send a short message after which there is no other; give up after some seconds."""
+        if not self._sending.acquire(timeout=seconds):
+            return  # a call that does not end: the connection will be closed
+        try:
+            deadline = monotonic() + seconds
+            self._take(kind, 0, payload)
+            self.send()
+            while self._parts and monotonic() < deadline:
+                self._sleep(select.POLLOUT, deadline)
+                self.send()
+        finally:
+            self.end()
+
+    def receive(self) -> tuple[int, int, bytes] | None:
+        """Return the next message (kind, number, payload), or None if it has not arrived yet."""
+        while True:
+            buffer = self._header if self._payload is None else self._payload
+            while self._n_read < len(buffer):
+                if not self._read_into(buffer):
+                    return None
+            kind, number, length = _HEADER.unpack(self._header)
+            if length > MOST_BYTES:
+                raise _BadMessageError(f"has left: a message of {length} bytes was announced")
+            if self._payload is None:
+                self._payload, self._n_read = bytearray(min(length, _STEP)), 0
+            elif len(self._payload) < length:
+                self._payload.extend(bytes(min(length - len(self._payload), _STEP)))
+            if self._n_read == length:
+                payload, self._payload, self._n_read = bytes(self._payload), None, 0
+                return kind, number, payload
+
+    def _read_into(self, buffer: bytearray) -> bool:
+        """Read what has arrived; return whether that is anything."""
+        try:
+            count = self.socket.recv_into(memoryview(buffer)[self._n_read :])
+        except BlockingIOError:
+            return False
+        if count == 0:
+            raise ConnectionError("the connection was closed")
+        self._n_read += count
+        self.last_sign = monotonic()
+        return True
+
+    def read_to_the_end(self, deadline: float) -> None:
+        """Discard what the worker still sends, until it says goodbye."""
+        with suppress(OSError, MemoryError, _BadMessageError):
+            while monotonic() < deadline:
+                message = self.receive()
+                if message is None:
+                    self._sleep(select.POLLIN, deadline)
+                elif message[0] == GOODBYE:
+                    return
+
+    def _sleep(self, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(self.socket, event)
+        poll.poll(1000 * max(0.0, deadline - monotonic()) + 1)
 
 
 class _Mesh:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -15,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from dask.delayed import Delayed
 from dask.optimization import cull
+from scipy.optimize import linear_sum_assignment
 
 from hedgerow._params import short_repr
 from hedgerow.exceptions import DataError
@@ -37,6 +39,22 @@ class PartitionedData:
 
     arguments: dict[str, list[Delayed]]
     lengths: list[int] | None
+
+    @cached_property
+    def tasks(self) -> list[dict[Any, Any]]:
+        """The tasks that each partition is made by, by key; empty if there are very many."""
+        if self.n_partitions > _MOST_GRAPHS:
+            return []
+        # A graph is kept with its tasks, so that no other one can get its id.
+        graphs: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        tasks_of: list[dict[Any, Any]] = [{} for _ in range(self.n_partitions)]
+        for partitions in self.arguments.values():
+            for part, tasks in zip(partitions, tasks_of, strict=True):
+                graph = part.__dask_graph__()
+                if id(graph) not in graphs:
+                    graphs[id(graph)] = graph, dict(graph)
+                tasks |= cull(graphs[id(graph)][1], list(part.__dask_keys__()))[0]
+        return tasks_of
 
     @property
     def n_partitions(self) -> int:
@@ -146,21 +164,28 @@ def are_independent(dataset: PartitionedData) -> bool:
 
     Each can then be made by the worker that needs it.
     """
-    if dataset.n_partitions > _MOST_GRAPHS:
-        return False
-    # A graph is kept with its tasks, so that no other one can get its id.
-    graphs: dict[int, tuple[Any, dict[Any, Any]]] = {}
     used: set[Any] = set()
-    for index in range(dataset.n_partitions):
-        keys: set[Any] = set()
-        for partitions in dataset.arguments.values():
-            part = partitions[index]
-            graph = part.__dask_graph__()
-            if id(graph) not in graphs:
-                graphs[id(graph)] = graph, dict(graph)
-            _, tasks = graphs[id(graph)]
-            keys |= set(cull(tasks, list(part.__dask_keys__()))[0])
-        if keys & used:
+    for tasks in dataset.tasks:
+        if used & tasks.keys():
             return False
-        used |= keys
-    return True
+        used |= tasks.keys()
+    return bool(dataset.tasks)
+
+
+def nearest_workers(
+    dataset: PartitionedData, addresses: Sequence[str], holders: Mapping[Any, Sequence[str]]
+) -> tuple[str, ...]:
+    """Return the workers in the order in which the fewest partitions have to be moved.
+
+    `holders` are the workers on which results of tasks are, by the keys of the tasks.
+    """
+    place = {address: i for i, address in enumerate(addresses)}
+    n_there = np.zeros((len(addresses), len(addresses)))
+    for rank, run in enumerate(runs_of(dataset, len(addresses))):
+        for number in run:
+            for key in dataset.tasks[number] if dataset.tasks else ():
+                for address in holders.get(key, ()):
+                    if address in place:
+                        n_there[rank, place[address]] += 1
+    _, order = linear_sum_assignment(n_there, maximize=True)
+    return tuple(addresses[i] for i in order)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from inspect import signature
+from logging import getLogger
 from time import monotonic, sleep
 from typing import Any, NoReturn
 
@@ -23,7 +24,14 @@ from distributed.client import FutureCancelledError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
-from hedgerow.dask._collections import PartitionedData, are_independent, runs_of
+import hedgerow as hr
+from hedgerow._phases import phase, recording
+from hedgerow.dask._collections import (
+    PartitionedData,
+    are_independent,
+    nearest_workers,
+    runs_of,
+)
 from hedgerow.dask._pieces import Layout, common_layout
 from hedgerow.dask._session import (
     Job,
@@ -43,8 +51,10 @@ _BETWEEN_CHECKPOINTS = 5.0  # seconds
 _ANSWER = 2.0  # seconds that a worker has to answer a call, which its event loop does
 _ENDING = 10.0  # seconds until the threads of a fit must have ended
 _SOON = 3.0  # seconds for workers to tell why they ended
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.005, 0.1  # seconds between looks at the tasks
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.005, 0.02  # seconds between looks at the tasks
 _FOR_WORKERS = 30.0  # seconds to wait for a worker, if none is left
+_TAKE_PIECES = (hr.GradientBoostingClassifier, hr.GradientBoostingRegressor)
+_LOG = getLogger("hedgerow.dask")  # where the time of a fit went, at level INFO
 _LOSSES = (
     *(KilledWorker, NoValidWorkerError, FutureCancelledError, asyncio.CancelledError),
     *(CommClosedError, TimeoutError),
@@ -137,9 +147,16 @@ class FitRun:
 
     def run(self) -> Any:
         """Return the fitted estimator."""
+        with recording() as record:
+            model = self._run()
+        _LOG.info("driver: %s", record)
+        return model
+
+    def _run(self) -> Any:
         losses: list[str] = []
         while True:
-            addresses = self._addresses()
+            with phase("workers"):
+                addresses = self._arranged(self._addresses())
             with _locks(self.client, addresses):
                 attempt = Attempt(self, addresses)
                 try:
@@ -148,7 +165,8 @@ class FitRun:
                     losses.append(str(error))
                     self.excluded |= error.addresses
                 finally:
-                    attempt.end()
+                    with phase("end"):
+                        attempt.end()
             if len(losses) > self.settings.retries:
                 raise ClusterError(
                     f"The fit was given up after {len(losses)} attempts: {losses[-1]}."
@@ -165,6 +183,17 @@ class FitRun:
             if monotonic() > deadline:
                 raise ClusterError("No Dask worker is there that could take part in the fit.")
             sleep(0.2)
+
+    def _arranged(self, addresses: tuple[str, ...]) -> tuple[str, ...]:
+        """Give each worker the rank whose partitions it has, if possible."""
+        train = self.datasets["train"]
+        keys = {
+            key for tasks in train.tasks for key, task in tasks.items() if isinstance(task, Future)
+        }
+        if not keys or len(addresses) == 1:
+            return addresses
+        holders = self.client.sync(self.client.scheduler.who_has, keys=list(keys))
+        return nearest_workers(train, addresses, holders)
 
     def _available(self) -> tuple[str, ...]:
         running = [a for a, status in workers_of(self.client).items() if status == "running"]
@@ -204,21 +233,29 @@ class Attempt:
 
     def run(self) -> Any:
         """Return the fitted estimator; raise `LostError` if a worker is lost."""
-        sockets = self._open()
-        layouts = self._load()
+        with phase("sessions"):
+            sockets = self._open()
+        with phase("partitions"):
+            layouts = self._load()
         job = Job(
             estimator=self.fit.estimator,
             layouts=layouts,
             options=self.fit.options,
             checkpoint=self.fit.checkpoint,
             keeps_checkpoints="checkpoint" in signature(self.fit.estimator.fit).parameters,
+            # One worker can do more than several, for which it may need all numbers.
+            in_pieces=len(self.active) > 1 and isinstance(self.fit.estimator, _TAKE_PIECES),
         )
         token = secrets.token_bytes(32)
         ranks = {
             address: self._submit(run_rank, self.plan, job, sockets, token, address=address)
             for address in self.addresses
         }
-        return self._model(self._results(ranks))
+        with phase("ranks"):
+            results = self._results(ranks)
+        for rank, result in enumerate(results):
+            _LOG.info("rank %d: %s", rank, result.phases)
+        return self._model(results)
 
     def _submit(self, function: Callable[..., Any], *args: Any, address: str) -> Future:
         future = self.client.submit(

@@ -1,11 +1,13 @@
 """Partitions on a worker: what they hold, and the table that they become.
 
-A partition of a data frame is kept as one array for each column, so that the columns of all
-partitions can be joined and dropped one by one: a worker never has its rows twice.
+Partitions are not copied. A fit of gradient boosting takes them as they are, and drops each when it
+is in bins. Where one table is needed, a partition of a data frame is one array for each column, so
+that the columns of all partitions can be joined and dropped one by one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from hedgerow._data.pieced_table import RowPieces
 from hedgerow.exceptions import DataError
 
 # Types of columns that may differ between partitions: all of them are numbers.
 _NUMBERS = "iuf"
+# A view keeps alive what it is a view of. It is copied if that is larger than its values by this.
+_MOST_KEPT = 1.5
 
 
 @dataclass(frozen=True)
@@ -58,9 +64,10 @@ def read_piece(part: Any, where: str) -> Piece:
     if isinstance(part, pd.DataFrame):
         columns = [part.iloc[:, j] for j in range(part.shape[1])]
         layout = Layout("frame", list(part.columns), [column.dtype for column in columns])
-        return Piece(layout, len(part), [_own(column) for column in columns])
+        return Piece(layout, len(part), _compact([_values(column) for column in columns]))
     if isinstance(part, pd.Series | pd.Index):
-        return Piece(Layout("series", [part.name], [part.dtype]), len(part), [_own(part)])
+        layout = Layout("series", [part.name], [part.dtype])
+        return Piece(layout, len(part), _compact([_values(part)]))
     if sp.issparse(part):
         matrix = sp.csr_matrix(part)
         names = list(range(matrix.shape[1]))
@@ -68,21 +75,47 @@ def read_piece(part: Any, where: str) -> Piece:
     if isinstance(part, np.ndarray) and part.ndim in (1, 2):
         names = list(range(part.shape[1])) if part.ndim == 2 else []
         kind = "matrix" if part.ndim == 2 else "vector"
-        # A view would keep alive what it is a view of.
-        own = part if part.base is None else part.copy()
-        return Piece(Layout(kind, names, [part.dtype]), len(part), [own])
+        return Piece(Layout(kind, names, [part.dtype]), len(part), _compact([part]))
     raise DataError(
         f"{where} is a {type(part).__name__}; partitions must be pandas data frames, NumPy arrays "
         "or SciPy sparse matrices."
     )
 
 
-def _own(column: pd.Series | pd.Index) -> Any:
-    """Return the values of a column, not a view of the data frame that it comes from."""
+def _values(column: pd.Series | pd.Index) -> Any:
+    """Return the values of a column, without a copy."""
     values = column.array
-    if isinstance(values, pd.arrays.NumpyExtensionArray):
-        return column.to_numpy(copy=True)
-    return values.copy()
+    return column.to_numpy() if isinstance(values, pd.arrays.NumpyExtensionArray) else values
+
+
+def _compact(parts: list[Any]) -> list[Any]:
+    """Copy arrays that are a small part of the memory that they keep alive, or not aligned.
+
+    What another worker has sent begins anywhere in its message.
+    """
+    wholes = [_whole(part) for part in parts]
+    used = Counter[int]()
+    for part, whole in zip(parts, wholes, strict=True):
+        if whole is not None:
+            used[id(whole)] += part.nbytes
+    return [
+        part.copy()
+        if whole is not None and whole.nbytes > _MOST_KEPT * used[id(whole)]
+        else np.require(part, requirements="A")
+        if isinstance(part, np.ndarray)
+        else part
+        for part, whole in zip(parts, wholes, strict=True)
+    ]
+
+
+def _whole(part: Any) -> NDArray[Any] | None:
+    """Return the array that a view is a view of; None if it is none."""
+    if not isinstance(part, np.ndarray):
+        return None
+    whole = part
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    return None if whole is part else whole
 
 
 # ---- what all partitions agree on ----------------------------------------------------------------
@@ -172,6 +205,26 @@ def _union(known: pd.CategoricalDtype, dtype: pd.CategoricalDtype) -> Any:
 
 
 # ---- the rows of a worker ------------------------------------------------------------------------
+
+
+def stack(pieces: list[Piece], layout: Layout) -> RowPieces:
+    """Return the rows of all pieces as one X that is in pieces, and empty these."""
+    return RowPieces([_table(piece, layout) for piece in pieces if piece.n_rows])
+
+
+def _table(piece: Piece, layout: Layout) -> Any:
+    """Return a piece with the dtypes of all pieces."""
+    parts, piece.parts = piece.parts, []
+    if layout.kind == "frame":
+        columns = [_as(dtype, part) for dtype, part in zip(layout.dtypes, parts, strict=True)]
+        return _frame(columns, layout, piece.n_rows)
+    return parts[0] if layout.kind == "sparse" else _as(layout.dtypes[0], parts[0])
+
+
+def _as(dtype: Any, values: Any) -> Any:
+    if isinstance(dtype, np.dtype):
+        return np.asarray(values).astype(dtype, copy=False)
+    return pd.Series(values, dtype=dtype, copy=False).array
 
 
 def join(pieces: list[Piece], layout: Layout) -> Any:

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -24,9 +24,10 @@ from distributed.comm import Comm
 from hedgerow import cluster
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
+from hedgerow._phases import phase, recording
 from hedgerow.cluster import SocketCommunicator, SocketListener
 from hedgerow.cluster._messages import portable
-from hedgerow.dask._pieces import Layout, Piece, join, read_piece
+from hedgerow.dask._pieces import Layout, Piece, join, read_piece, stack
 from hedgerow.dask._transport import HANDLER, DaskCommunicator
 from hedgerow.dask._transport import join as join_fit
 from hedgerow.exceptions import ClusterError
@@ -79,6 +80,8 @@ class Job:
         The rounds so far of an earlier attempt.
     keeps_checkpoints : bool
         Whether `fit` accepts a checkpoint.
+    in_pieces : bool
+        Whether `fit` accepts a table in pieces.
     """
 
     estimator: Any
@@ -86,6 +89,7 @@ class Job:
     options: Mapping[str, Any]
     checkpoint: bytes | None
     keeps_checkpoints: bool
+    in_pieces: bool
 
 
 @dataclass(frozen=True)
@@ -102,12 +106,15 @@ class RankResult:
         What the rank failed with, by itself.
     lost : str, optional
         Why the rank could not go on, if another worker or the network is the reason.
+    phases : str
+        Where the time of the rank went.
     """
 
     digest: str = ""
     model: Any = None
     error: BaseException | None = None
     lost: str | None = None
+    phases: str = ""
 
 
 @dataclass(frozen=True)
@@ -329,8 +336,13 @@ def run_rank(plan: Plan, job: Job, sockets: Sequence[Any], token: bytes) -> Rank
     worker = get_worker()
     try:
         session = _session(worker, plan.fit_id)
-        with session.running(), _communicator(session, worker, sockets, token) as communicator:
-            return _fit(session, job, communicator, worker.state.nthreads)
+        with (
+            recording() as record,
+            session.running(),
+            _communicator(session, worker, sockets, token) as communicator,
+        ):
+            result = _fit(session, job, communicator, worker.state.nthreads)
+        return replace(result, phases=str(record))
     except _Interrupt:
         return RankResult(lost="the driver has ended the fit")
     except ClusterError as error:
@@ -345,14 +357,16 @@ def _communicator(
 ) -> Iterator[Any]:
     communicator: Any = None
     try:
-        communicator = _meet(session, worker)
-        if session.plan.transport != "dask" and session.communicator is not None:
-            communicator = _faster(session, session.communicator, sockets, token)
+        with phase("connections"):
+            communicator = _meet(session, worker)
+            if session.plan.transport != "dask" and session.communicator is not None:
+                communicator = _faster(session, session.communicator, sockets, token)
         yield communicator
     finally:
-        for opened in (session.sockets, session.communicator):
-            if opened is not None:
-                opened.close()
+        with phase("disconnection"):
+            for opened in (session.sockets, session.communicator):
+                if opened is not None:
+                    opened.close()
 
 
 def _faster(
@@ -395,10 +409,7 @@ def _meet(session: Session, worker: Worker) -> DaskCommunicator:
 def _fit(session: Session, job: Job, communicator: Any, n_threads: int) -> RankResult:
     tables = {
         dataset: {
-            name: join(
-                [piece for _, piece in sorted(session.pieces.pop((dataset, name), {}).items())],
-                layout,
-            )
+            name: _rows(session, dataset, name, layout, in_pieces=name == "X" and job.in_pieces)
             for name, layout in layouts.items()
         }
         for dataset, layouts in job.layouts.items()
@@ -412,8 +423,17 @@ def _fit(session: Session, job: Job, communicator: Any, n_threads: int) -> RankR
             estimator, communicator=communicator, **tables.pop("train"), **_sets(tables), **options
         )
     model.set_params(n_jobs=n_jobs)
-    digest = hashlib.sha256(bytes(pack(*write_estimator(model)))).hexdigest()
+    with phase("model file"):
+        digest = hashlib.sha256(bytes(pack(*write_estimator(model)))).hexdigest()
     return RankResult(digest, model if session.rank == 0 else None)
+
+
+def _rows(session: Session, dataset: str, name: str, layout: Layout, *, in_pieces: bool) -> Any:
+    """Return this worker's rows of an argument; the session loses them."""
+    numbered = session.pieces.pop((dataset, name), {})
+    pieces = [numbered.pop(number) for number in sorted(numbered)]
+    has_rows = any(piece.n_rows for piece in pieces)
+    return stack(pieces, layout) if in_pieces and has_rows else join(pieces, layout)
 
 
 def _sets(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -20,10 +20,11 @@ from distributed.core import Status
 from distributed.protocol import Serialize, to_serialize
 
 from hedgerow.cluster._messages import (
+    ABORT,
     BETWEEN_HEARTBEATS,
     GOODBYE,
     HEARTBEAT,
-    MessageCommunicator,
+    InboxCommunicator,
 )
 from hedgerow.exceptions import ClusterError
 
@@ -43,7 +44,7 @@ class Members(Protocol):
     is_over: bool
 
 
-class DaskCommunicator(MessageCommunicator):
+class DaskCommunicator(InboxCommunicator):
     """The communicator of a fit in a thread of a Dask worker.
 
     Parameters
@@ -183,9 +184,9 @@ class DaskCommunicator(MessageCommunicator):
         for rank in (*range(self.rank + 1, self.size), *range(self.rank)):
             self._spawn(self._write(rank, kind, number, parts[rank]))
 
-    def _send(self, rank: int, kind: int, number: int, payload: bytes) -> None:
+    def _send_abort(self, rank: int, reason: bytes) -> None:
         if rank in self._comms:
-            self._in_loop_soon(lambda: self._spawn(self._write(rank, kind, number, payload)))
+            self._in_loop_soon(lambda: self._spawn(self._write(rank, ABORT, 0, reason)))
 
     def _in_loop_soon(self, function: Any) -> None:
         try:

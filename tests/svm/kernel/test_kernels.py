@@ -163,6 +163,34 @@ def test_most_violating_are_the_first_of_each_side():
         assert found.tolist() == sorted({*up, *down})
 
 
+def test_the_range_of_pulls_is_that_of_variables_that_may_move():
+    random = np.random.default_rng(4)
+    for n in (0, 1, 7, 100):
+        pull, beta = random.normal(size=n), random.choice([0.0, 0.5, 1.0], n)
+        top, bottom = _native.pull_range(pull, beta, np.zeros(n), np.ones(n))
+        assert top == max(pull[beta < 1], default=-np.inf)
+        assert bottom == min(pull[beta > 0], default=np.inf)
+    pull, beta = np.array([1.0, np.nan, 2.0]), np.full(3, 0.5)
+    assert _native.pull_range(pull, beta, beta, beta) == (-np.inf, np.inf)  # none may move
+    assert np.isnan(_native.pull_range(pull, beta, np.zeros(3), np.ones(3))).all()
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_selection_of_rows_has_the_kernels_of_a_copy(single, threads):
+    X = rows(900, 70)
+    some = np.random.default_rng(5).permutation(900)[:500]
+    table = of("rbf", gamma=0.02).table(X, single=single, threads=threads)
+    part = table.take(some, threads).take(np.arange(0, 500, 2), threads)
+    everything = filled(table, np.arange(900), threads)
+    chosen = some[::2]
+    assert (filled(part, np.arange(250), threads) == everything[np.ix_(chosen, chosen)]).all()
+    coefficients = np.random.default_rng(6).normal(size=250)
+    at = np.array([3, 0, 77])
+    expected = everything[np.ix_(chosen[at], chosen)].astype(float) @ coefficients
+    np.testing.assert_allclose(part.own_sums(coefficients, at, threads), expected, rtol=1e-10)
+
+
 KERNELS_OF_ALL_SIZES = """
 import hashlib
 import numpy as np

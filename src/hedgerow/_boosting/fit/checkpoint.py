@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import is_auto
 from hedgerow._collective import workers
-from hedgerow._data.binning import Binner
 from hedgerow._estimator import Estimator
 from hedgerow.exceptions import ParameterError
 
@@ -24,8 +24,6 @@ from hedgerow.exceptions import ParameterError
 MAY_DIFFER = ("n_estimators", "device", "n_jobs", "verbose", "warm_start", "random_state")
 # The fraction of a fit's time that checkpoints may take, apart from the first and the last.
 WRITING = 0.1
-# Rows of a block that has its own digest: those of a block of gradients.
-DIGEST_ROWS = 1024
 
 
 class CheckpointFile:
@@ -123,51 +121,39 @@ def _matters(name: str, now: Any, then: Any) -> bool:
 
 
 def digest(
-    datasets: Iterable[Dataset], binner: Binner, numbers: NDArray[Any] | None, n_extra_rounds: int
+    datasets: Sequence[Dataset],
+    bins: Sequence[NDArray[np.uint8]],
+    numbers: NDArray[Any] | None,
+    n_extra_rounds: int,
+    n_threads: int = 1,
 ) -> str:
     """Return a digest of the data of a fit (bins, targets, weights, groups) and of its start.
 
-    `datasets` are the training set and the evaluation sets. `numbers` is the training set itself,
-    if trees depend on more than its bins. The digest is one of the digests of blocks of rows, which
-    can be computed wherever the rows are.
+    `datasets` are the training set and the evaluation sets, `bins` their rows (n_features, n_rows).
+    `numbers` is the training set itself, if trees depend on more than its bins. Workers add up the
+    digests of their own rows.
     """
     hashed = hashlib.sha256(str(n_extra_rounds).encode())
-    together = workers()
-    for dataset in datasets:
-        bins = binner.transform(dataset.table, columns_only=True).by_column.T
-        hashed.update(str(together.count(len(bins))).encode())
-        by_row: list[NDArray[Any] | None] = [bins, dataset.target, dataset.weights, dataset.groups]
-        arrays = [array for array in (*by_row, numbers) if array is not None]
-        for of_worker in together.objects(list(_block_digests(_whole_blocks(arrays)))):
-            for of_block in of_worker:
-                hashed.update(of_block)
-        numbers = None  # of the training set, which comes first
+    for dataset, of_dataset in zip(datasets, bins, strict=True):
+        by_row = [dataset.target, dataset.weights, dataset.groups]
+        shapes = [None if array is None else array.shape[1:] for array in by_row]
+        n_features, n_rows = of_dataset.shape
+        hashed.update(repr([n_features, workers().count(n_rows), shapes]).encode())
+        columns = [c for array in by_row if array is not None for c in np.atleast_2d(array.T)]
+        hashed.update(_digest_of_rows(of_dataset, columns, n_threads))
+    if numbers is not None:
+        for column in numbers.T:
+            hashed.update(_digest_of_rows(bins[0][:0], [column], n_threads))
     return hashed.hexdigest()
 
 
-def _whole_blocks(arrays: Sequence[NDArray[Any]]) -> Sequence[NDArray[Any]]:
-    """Return the rows of the blocks that begin on this worker, including those of other workers."""
-    together, n_rows = workers(), len(arrays[0])
-    n_of_earlier = min(n_rows, -together.first_row(n_rows) % DIGEST_ROWS)
-    if together.size == 1:
-        return arrays
-    ends = together.objects([np.ascontiguousarray(array[:n_of_earlier]) for array in arrays])
-    begins_block = [bool(own) for own in together.objects(n_rows > n_of_earlier)]
-    if not begins_block[together.rank]:
-        return [array[:0] for array in arrays]
-    parts = [[array[n_of_earlier:] for array in arrays]]
-    for rank in range(together.rank + 1, together.size):
-        parts.append(ends[rank])
-        if begins_block[rank]:
-            break
-    return [np.concatenate(of_array) for of_array in zip(*parts, strict=True)]
-
-
-def _block_digests(arrays: Sequence[NDArray[Any]]) -> Iterator[bytes]:
-    """Yield a digest of what all arrays have in each block of rows, their first axis."""
-    kinds = repr([(array.dtype.str, array.shape[1:]) for array in arrays]).encode()
-    for begin in range(0, len(arrays[0]), DIGEST_ROWS):
-        hashed = hashlib.sha256(kinds)
-        for array in arrays:
-            hashed.update(np.ascontiguousarray(array[begin : begin + DIGEST_ROWS]).data)
-        yield hashed.digest()
+def _digest_of_rows(
+    bins: NDArray[np.uint8], columns: Sequence[NDArray[Any]], n_threads: int
+) -> bytes:
+    words = [
+        column.astype(np.float64 if column.dtype.kind == "f" else np.int64).view(np.uint64)
+        for column in columns
+    ]
+    together = workers()
+    own = _native.digest_rows(bins, words, together.first_row(bins.shape[1]), n_threads)
+    return together.sum(own).tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hedgerow._boosting.fit.fit_data import Problem, Settings
-from hedgerow._boosting.losses import NativeLoss, RankingLoss
+from hedgerow._boosting.losses import CustomLoss, NativeLoss, RankingLoss
 from hedgerow.exceptions import ParameterError
 
 # Values of parameters that need all rows in one place, and what to do instead.
@@ -28,8 +28,11 @@ def require_distributable(problem: Problem, settings: Settings) -> None:
         )
     if problem.has_vector_leaves:
         raise _refusal("multi_strategy='vector'", "Use multi_strategy='separate'.")
-    if not isinstance(problem.loss, NativeLoss | RankingLoss):
-        raise _refusal(f"loss={settings.params.loss!r}", "Use one of the losses with a name.")
+    if not isinstance(problem.loss, NativeLoss | RankingLoss | CustomLoss):
+        raise _refusal(
+            f"loss={settings.params.loss!r}",
+            "Use one of the losses with a name, or a function that returns gradient and hessian.",
+        )
     most = min(settings.params.max_categories, settings.params.max_bins)
     for j, categories in problem.schema.categories.items():
         if len(categories.values) > most:

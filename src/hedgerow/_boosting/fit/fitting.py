@@ -25,7 +25,7 @@ from hedgerow._boosting.fit.fit_data import FitArguments, FitData, Settings, is_
 from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, RoundMonitor, boost
 from hedgerow._boosting.fit.no_split import warn_never_split
 from hedgerow._boosting.fit.round_grower import round_grower
-from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
+from hedgerow._boosting.fit.training_set import EncodedRows, TrainingSet, encode_and_bin
 from hedgerow._boosting.losses import BaseLoss, SurvivalLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.survival_curves import SurvivalCurve
@@ -51,7 +51,8 @@ def fit_boosting(
     settings, callbacks = Settings.of(estimator), Callbacks(arguments.callbacks)
     initial = find_initial_state(arguments, warm_model, settings)
     settings = replace(settings, seed=initial.seed)
-    problem, data = read_data(arguments, task, initial.model, settings)
+    with workers().phase("intake"):
+        problem, data = read_data(arguments, task, initial.model, settings)
     if workers().size > 1:
         require_distributable(problem, settings)
     warn_of_unused(estimator)
@@ -60,11 +61,17 @@ def fit_boosting(
         choice = choose_parameters(problem, data, settings, initial.checkpoint)
         settings = settings.with_chosen(choice.parameters)
     rounds = initial.remaining_rounds(settings.params.n_estimators)
-    training_set = encode_and_bin(problem, settings, data.train)
-    eval_sets = {name: training_set.encode(each) for name, each in data.eval_sets.items()}
-    _check_checkpoint(initial, training_set, eval_sets, settings)
+    with workers().phase("binning"):
+        training_set = encode_and_bin(problem, settings, data.train, drops=True)
+        eval_sets = {
+            name: training_set.encoded_rows(each, settings.n_threads)
+            for name, each in data.eval_sets.items()
+        }
+    with workers().phase("digest"):
+        _check_checkpoint(initial, training_set, eval_sets, settings)
     n_models = 1 if choice is None else choice.n_members
-    grower = round_grower(training_set, settings, initial.model, n_models)
+    with workers().phase("set-up"):
+        grower = round_grower(training_set, settings, initial.model, n_models)
     fitting = Fitting(data, settings, initial, choice, training_set, eval_sets, grower)
     callbacks.before_fit(estimator)
     attributes = fitting.boost(rounds, callbacks)
@@ -184,7 +191,7 @@ class Fitting:
         The chosen parameters, if n_estimators is "auto".
     training_set : TrainingSet
         The training set, encoded and binned.
-    eval_sets : mapping of Dataset
+    eval_sets : mapping of EncodedRows
         The evaluation sets, encoded.
     grower : RoundGrower
         Grows the rounds.
@@ -195,7 +202,7 @@ class Fitting:
     initial: InitialState
     choice: Choice | None
     training_set: TrainingSet
-    eval_sets: Mapping[str, Dataset]
+    eval_sets: Mapping[str, EncodedRows]
     grower: RoundGrower
 
     def boost(self, rounds: range, callbacks: Callbacks) -> Attributes:
@@ -228,7 +235,7 @@ class Fitting:
             n_rounds=rounds.stop,
             link=training_set.problem.loss.link,
             eval_sets=[
-                training_set.eval_set(name, each, training_set.rows(each, n_threads), n_threads)
+                training_set.eval_set(name, each.dataset, each.rows, n_threads)
                 for name, each in self.eval_sets.items()
             ],
             metrics=self.data.metrics,
@@ -255,7 +262,7 @@ class Fitting:
         assert file is not None
         if not file.is_due(monitor.round, is_last=is_last):
             return
-        with file.timed():
+        with workers().phase("checkpoint"), file.timed():
             so_far = self.copy_with(self._attributes(monitor, up_to_best=False))
             best = self.copy_with(self._attributes(monitor)) if monitor.best.trees else None
             file.write(so_far, self.settings.seed, best)
@@ -310,16 +317,19 @@ class Fitting:
 def _check_checkpoint(
     initial: InitialState,
     training_set: TrainingSet,
-    eval_sets: Mapping[str, Dataset],
+    eval_sets: Mapping[str, EncodedRows],
     settings: Settings,
 ) -> None:
     """Refuse a checkpoint of other data, or of another initial model."""
     if initial.checkpoint_file is None:
         return
-    train = training_set.train
+    train, n_threads = training_set.train, settings.n_threads
     numbers = training_set.matrix(train) if settings.params.linear_leaves else None
-    datasets = [train, *eval_sets.values()]
-    data = digest(datasets, training_set.binner, numbers, initial.n_extra_rounds)
+    of_eval_sets = [
+        (each.dataset, training_set.bins(each, n_threads)) for each in eval_sets.values()
+    ]
+    datasets, bins = zip((train, training_set.train_bins(n_threads)), *of_eval_sets, strict=True)
+    data = digest(datasets, bins, numbers, initial.n_extra_rounds, n_threads)
     initial.checkpoint_file.check_data(data)
 
 

@@ -148,7 +148,9 @@ class NoSplit:
         if training_set.train.table.is_streamed:
             assert training_set.binned is not None
             bins = training_set.binned.by_column
-            return any((of_feature != of_feature[0]).any() for of_feature in bins)
+            of_first_row = workers().concatenated_rows(np.ascontiguousarray(bins[:, :1].T))[0]
+            pairs = zip(bins, of_first_row, strict=True)
+            return workers().any(any((column != bin_).any() for column, bin_ in pairs))
         matrix = training_set.matrix(training_set.train)
         first = workers().concatenated_rows(np.asarray(matrix[:1], np.float64))[:1]
         differs = (matrix != first) & ~(np.isnan(matrix) & np.isnan(first))

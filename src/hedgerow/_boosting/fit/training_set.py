@@ -23,6 +23,14 @@ from hedgerow._types import Floats
 
 
 @dataclass(frozen=True)
+class EncodedRows:
+    """Rows that are encoded like the training set, and the same as trees read them."""
+
+    dataset: Dataset
+    rows: RowsOrBins
+
+
+@dataclass(frozen=True)
 class TrainingSet:
     """An encoded and binned training set, and how other rows are encoded and binned like it.
 
@@ -67,6 +75,26 @@ class TrainingSet:
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
 
+    def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
+        """Encode rows that nobody else needs, and return them as trees read them."""
+        encoded = self.encode(dataset)
+        if not encoded.table.is_streamed:
+            return EncodedRows(encoded, self.matrix(encoded))
+        return EncodedRows(encoded, rows_of(encoded.table, self.binner, n_threads, drops=True))
+
+    def bins(self, encoded: EncodedRows, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of encoded rows, (n_features, n_rows)."""
+        if isinstance(encoded.rows, BinnedRows):
+            return encoded.rows.by_column
+        table = encoded.dataset.table
+        return self.binner.transform(table, columns_only=True, threads=n_threads).by_column
+
+    def train_bins(self, n_threads: int) -> NDArray[np.uint8]:
+        """Return the bins of the training set, (n_features, n_rows)."""
+        if self.binned is not None:
+            return self.binned.by_column
+        return self.bins(EncodedRows(self.train, self.rows(self.train, n_threads)), n_threads)
+
     def ensemble(self, trees: Sequence[Tree]) -> Ensemble:
         """Return an ensemble of trees, round after round."""
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
@@ -85,12 +113,17 @@ class TrainingSet:
         )
 
 
-def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> TrainingSet:
-    """Encode and bin a training set; like the initial model, if there is one."""
+def encode_and_bin(
+    problem: Problem, settings: Settings, train: Dataset, *, drops: bool = False
+) -> TrainingSet:
+    """Encode and bin a training set; like the initial model, if there is one.
+
+    `drops` if nobody needs its numbers afterwards, where bins suffice.
+    """
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
-        binner, binned = _fit_binner(schema, settings, train)
+        binner, binned = _fit_binner(schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
@@ -101,7 +134,10 @@ def encode_and_bin(problem: Problem, settings: Settings, train: Dataset) -> Trai
         binned = None
         if is_binned:
             binned = binner.transform(
-                train.table, columns_only=settings.params.device != "cpu", threads=n_threads
+                train.table,
+                columns_only=settings.params.device != "cpu",
+                drops=drops,
+                threads=n_threads,
             )
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
@@ -134,7 +170,7 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
 
 
 def _fit_binner(
-    schema: TableSchema, settings: Settings, train: Dataset
+    schema: TableSchema, settings: Settings, train: Dataset, drops: bool
 ) -> tuple[Binner, BinnedMatrix | None]:
     """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
@@ -145,5 +181,7 @@ def _fit_binner(
         return binner.fit(train.table, train.weights, **options), None
     # A GPU makes its own layout by row.
     columns_only = settings.params.device != "cpu"
-    binned = binner.fit_transform(train.table, train.weights, columns_only=columns_only, **options)
+    binned = binner.fit_transform(
+        train.table, train.weights, columns_only=columns_only, drops=drops, **options
+    )
     return binner, binned

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arithmetic import sums_of_rows
 from hedgerow._boosting.losses.base import BaseLoss, read_only
 from hedgerow._boosting.losses.formula.best_constant import Total, stationary_constants
 from hedgerow._boosting.losses.formula.loss import Loss
+from hedgerow._collective import workers
 from hedgerow._links import Link
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -26,6 +26,8 @@ BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 class CustomLoss(BaseLoss):
     """A user-defined function (y, raw_scores[, sample_weight]) → (gradient, hessian).
+
+    On several workers, each calls it for its own rows.
 
     Scores start at the constant at which the gradients sum to 0: the minimum, if no hessian is
     negative.
@@ -53,15 +55,20 @@ class CustomLoss(BaseLoss):
 
         def total(constants: Floats) -> Total:
             scores = np.repeat(constants[:, np.newaxis], n_rows, axis=1)
+            gradient = hessian = None
             try:
                 with np.errstate(all="ignore"):  # far out, a function may overflow
                     gradient, hessian = self.gradients(target, scores, weights)
             except ParameterError:
                 if not constants.any():
                     raise
+            if workers().any(gradient is None) or gradient is None or hessian is None:
                 nan = np.full(self.n_outputs, np.nan)
                 return Total(np.inf, nan, nan, nan)
-            sums = (sums_of_rows(of) for of in (gradient, hessian, np.abs(gradient)))
+            sums = (
+                np.array([workers().exact_sum(of_output) for of_output in numbers])
+                for numbers in (gradient, hessian, np.abs(gradient))
+            )
             return Total(0.0, *sums)
 
         return stationary_constants(total, self.n_outputs)
@@ -228,7 +235,7 @@ def _checked_pair(returned: Any, shape: tuple[int, ...]) -> tuple[Floats, Floats
         )
     gradient = _checked("gradient", returned[0], shape)
     hessian = _checked("hessian", returned[1], shape)
-    if hessian.min() < 0.0:
+    if hessian.min(initial=0.0) < 0.0:
         raise ParameterError("loss: the function returned a negative hessian.")
     return gradient, hessian
 

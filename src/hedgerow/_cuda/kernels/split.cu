@@ -289,13 +289,10 @@ inline Split search(const Fit& fit, int tree, int leaf_id, int feature, Column& 
   const ChildMinimum minimum(fit.params, view.fixed());
   const NodeScore score(fit.params, view.fixed(), total);
   const double weight = fit.feature_weight[feature];
-  const SplitNode node{fit.params,
-                       view.fixed(),
-                       total,
-                       minimum,
-                       score.parent,
-                       score.least_gain,
-                       score.gain_to_beat(Split{}, weight, fit.params.min_split_gain)};
+  const ScoreUnits units(fit.params, view.fixed(), total);
+  const double to_beat = score.gain_to_beat(Split{}, weight, fit.params.min_split_gain);
+  const SplitNode node{fit.params,   view.fixed(),     total,  minimum, units,
+                       score.parent, score.least_gain, to_beat};
   if (!node.has_room()) return {};
   Split best = fit.is_categorical[feature] ? best_categorical(node, column, fit.n_bins[feature])
                                            : best_numeric(node, column, fit.n_bins[feature]);
