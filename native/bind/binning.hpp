@@ -294,6 +294,27 @@ inline void bind_mapping(nb::module_& m) {
       nb::arg("threads"), "Returns whether every value was finite or missing.");
 }
 
+inline void bind_sparse_mapping(nb::module_& m) {
+  m.def(
+      "map_stored_to_bins",
+      [](nb::handle values, nb::handle rows, const Input<std::int64_t>& starts, std::size_t n_rows,
+         const Input<double>& thresholds, const Input<std::int64_t>& threshold_starts,
+         const Out<std::uint8_t, 1>& bins, int threads) {
+        const SparseTable table(values, rows, starts, n_rows);
+        require_features(threshold_starts.size(), starts.size());
+        if (static_cast<std::int64_t>(bins.size()) != table.view().starts.back())
+          throw nb::value_error("there must be a bin for each stored value");
+        const GilReleased released;
+        return map_stored_to_bins(table.view(),
+                                  {span_of(thresholds), span_of(threshold_starts), {}, {}},
+                                  bins.data(), threads);
+      },
+      nb::arg("values"), nb::arg("rows"), nb::arg("starts").noconvert(), nb::arg("n_rows"),
+      nb::arg("thresholds").noconvert(), nb::arg("threshold_starts").noconvert(),
+      nb::arg("bins").noconvert(), nb::arg("threads"),
+      "Returns whether every stored value was finite or missing.");
+}
+
 // The five numbers of each place.
 inline auto to_numbers(std::span<const Place> places) {
   std::vector<std::int32_t> flat;
@@ -401,6 +422,7 @@ inline void bind(nb::module_& m) {
   bind_infinity<double>(m);
   bind_thresholds(m);
   bind_mapping(m);
+  bind_sparse_mapping(m);
   bind_places(m);
 }
 

@@ -14,6 +14,7 @@
 namespace hedgerow::bind_packed_forest {
 
 using namespace predict;
+using bind_predict::visit_rows;
 
 template <class F>
 void construct(PackedForest* self, In<std::int64_t, 1> tree_offset, In<F, 1> feature,
@@ -36,9 +37,11 @@ inline BagBits bag_bits(const PackedForest& forest, const In<std::uint8_t, 2>& b
   return {bits.data(), bits.shape(1)};
 }
 
-template <class T>
-void add(const PackedForest& forest, StridedMatrix<const T> rows, std::size_t first,
-         std::size_t last, In<double, 2> values, Out<double, 2> sums, int threads) {
+// Tables are a StridedMatrix of float or double, or BoundStoredRows.
+
+template <class Table>
+void add(const PackedForest& forest, const Table& rows, std::size_t first, std::size_t last,
+         In<double, 2> values, Out<double, 2> sums, int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(first <= last && last <= forest.n_trees(), "there are not so many trees");
@@ -46,24 +49,26 @@ void add(const PackedForest& forest, StridedMatrix<const T> rows, std::size_t fi
   require(sums.shape(0) == n_rows && sums.shape(1) == values.shape(1), "sums is (rows, values)");
   std::optional<GilReleased> release;
   if (n_rows > 1) release.emplace();
-  forest.add(strided(rows), n_rows, first, last, values.data(), values.shape(1), sums.data(),
-             threads);
+  visit_rows(rows, [&](const auto& view) {
+    forest.add(view, n_rows, first, last, values.data(), values.shape(1), sums.data(), threads);
+  });
 }
 
-template <class T>
-void apply(const PackedForest& forest, StridedMatrix<const T> rows,
-           StridedMatrix<std::int32_t> leaves, int threads) {
+template <class Table>
+void apply(const PackedForest& forest, const Table& rows, StridedMatrix<std::int32_t> leaves,
+           int threads) {
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(leaves.shape(0) == rows.shape(0) && leaves.shape(1) == forest.n_trees(),
           "leaves is (rows, trees)");
   GilReleased release;
-  forest.apply(strided(rows), rows.shape(0), strided(leaves), threads);
+  visit_rows(
+      rows, [&](const auto& view) { forest.apply(view, rows.shape(0), strided(leaves), threads); });
 }
 
-template <class T>
-void add_out_of_bag(const PackedForest& forest, StridedMatrix<const T> rows,
-                    In<std::uint8_t, 2> bits, In<double, 2> values, Out<double, 2> sums,
-                    Out<std::int32_t, 1> n_summed, int threads) {
+template <class Table>
+void add_out_of_bag(const PackedForest& forest, const Table& rows, In<std::uint8_t, 2> bits,
+                    In<double, 2> values, Out<double, 2> sums, Out<std::int32_t, 1> n_summed,
+                    int threads) {
   const std::size_t n_rows = rows.shape(0);
   require(rows.shape(1) == forest.n_features(), "the table has another number of columns");
   require(values.shape(0) == forest.n_leaves(), "values has not a row for each leaf");
@@ -71,8 +76,10 @@ void add_out_of_bag(const PackedForest& forest, StridedMatrix<const T> rows,
   require(n_summed.shape(0) == n_rows, "n_summed has not an entry for each row");
   const BagBits out_of_bag = bag_bits(forest, bits, n_rows);
   GilReleased release;
-  forest.add_out_of_bag(strided(rows), n_rows, out_of_bag, values.data(), values.shape(1),
-                        sums.data(), n_summed.data(), threads);
+  visit_rows(rows, [&](const auto& view) {
+    forest.add_out_of_bag(view, n_rows, out_of_bag, values.data(), values.shape(1), sums.data(),
+                          n_summed.data(), threads);
+  });
 }
 
 template <class T>
@@ -104,16 +111,20 @@ void permute(const PackedForest& forest, StridedMatrix<const T> rows, In<std::ui
   forest.permute(strided(rows), n_rows, out_of_bag, loss, seed, increases.data(), threads);
 }
 
-template <class T>
+template <class Table>
 void bind_methods(nb::class_<PackedForest>& forest) {
-  forest.def("add", &add<T>, "rows"_a.noconvert(), "first"_a, "last"_a, "values"_a.noconvert(),
+  forest.def("add", &add<Table>, "rows"_a.noconvert(), "first"_a, "last"_a, "values"_a.noconvert(),
              "sums"_a.noconvert(), "n_threads"_a,
              "Add the values of trees [first, last) to the sums (rows, values).");
-  forest.def("apply", &apply<T>, "rows"_a.noconvert(), "leaves"_a.noconvert(), "n_threads"_a,
+  forest.def("apply", &apply<Table>, "rows"_a.noconvert(), "leaves"_a.noconvert(), "n_threads"_a,
              "Fill leaves (rows, trees) with leaf numbers, counted over all trees.");
-  forest.def("add_out_of_bag", &add_out_of_bag<T>, "rows"_a.noconvert(), "bits"_a.noconvert(),
+  forest.def("add_out_of_bag", &add_out_of_bag<Table>, "rows"_a.noconvert(), "bits"_a.noconvert(),
              "values"_a.noconvert(), "sums"_a.noconvert(), "n_summed"_a.noconvert(), "n_threads"_a,
              "Add to each row the values of the trees whose bit is set for it, and count them.");
+}
+
+template <class T>
+void bind_permute(nb::class_<PackedForest>& forest) {
   forest.def("permute", &permute<T>, "rows"_a.noconvert(), "bits"_a.noconvert(),
              "vote"_a.noconvert().none(), "label"_a.noconvert().none(),
              "value"_a.noconvert().none(), "target"_a.noconvert().none(), "seed"_a,
@@ -150,8 +161,11 @@ inline void bind(nb::module_& m) {
   };
   bind_constructor(&construct<std::int16_t>);
   bind_constructor(&construct<std::int32_t>);
-  bind_methods<float>(forest);
-  bind_methods<double>(forest);
+  bind_methods<StridedMatrix<const float>>(forest);
+  bind_methods<StridedMatrix<const double>>(forest);
+  bind_methods<bind_predict::BoundStoredRows>(forest);
+  bind_permute<float>(forest);
+  bind_permute<double>(forest);
 }
 
 }  // namespace hedgerow::bind_packed_forest

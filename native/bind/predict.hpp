@@ -9,6 +9,7 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
+#include "bind/stored_rows.hpp"
 #include "predict/linear_terms.hpp"
 #include "predict/links.hpp"
 #include "predict/predictor.hpp"
@@ -61,15 +62,15 @@ struct BoundPredictor {
   Predictor predictor;
   std::size_t n_features;
 
-  template <class T>
-  void check(const StridedMatrix<const T>& rows) const {
+  template <class Table>
+  void check(const Table& rows) const {
     if (rows.shape(1) != n_features)
       throw nb::value_error("the table has another number of columns than the model");
   }
 
-  template <class T>
-  void predict(const StridedMatrix<const T>& rows,
-               const nb::ndarray<double, nb::ndim<3>, nb::device::cpu>& stages,
+  // A table is a StridedMatrix of float or double, or BoundStoredRows.
+  template <class Table>
+  void predict(const Table& rows, const nb::ndarray<double, nb::ndim<3>, nb::device::cpu>& stages,
                std::size_t first_tree, std::size_t stage_trees,
                const std::optional<StridedMatrix<const double>>& start, int threads) const {
     check(rows);
@@ -88,28 +89,30 @@ struct BoundPredictor {
                       stages.stride(0)};
     std::optional<GilReleased> release;
     if (n_rows > 1) release.emplace();  // one row is done before another thread would notice
-    predictor.predict(strided(rows), n_rows, plan, threads);
+    visit_rows(rows, [&](const auto& view) { predictor.predict(view, n_rows, plan, threads); });
   }
 
-  template <class T>
-  void apply(const StridedMatrix<const T>& rows, const StridedMatrix<std::int32_t>& leaves,
-             int threads) const {
+  template <class Table>
+  void apply(const Table& rows, const StridedMatrix<std::int32_t>& leaves, int threads) const {
     check(rows);
     if (leaves.shape(0) != rows.shape(0) || leaves.shape(1) != predictor.n_trees())
       throw nb::value_error("leaves are (rows, trees)");
     GilReleased release;
-    predictor.apply(strided(rows), rows.shape(0), strided(leaves), threads);
+    visit_rows(rows, [&](const auto& view) {
+      predictor.apply(view, rows.shape(0), strided(leaves), threads);
+    });
   }
 };
 
-template <class T>
+template <class Table>
 void bind_predictor_methods(nb::class_<BoundPredictor>& predictor) {
-  predictor.def("predict", &BoundPredictor::predict<T>, "rows"_a.noconvert(),
+  predictor.def("predict", &BoundPredictor::predict<Table>, "rows"_a.noconvert(),
                 "stages"_a.noconvert(), "first_tree"_a, "stage_trees"_a,
                 "start"_a.noconvert().none(), "n_threads"_a,
                 "Fill stages (stages, rows, outputs): the base score, or start, plus trees.");
-  predictor.def("apply", &BoundPredictor::apply<T>, "rows"_a.noconvert(), "leaves"_a.noconvert(),
-                "n_threads"_a, "Fill leaves (rows, trees) with the node in which each row ends.");
+  predictor.def("apply", &BoundPredictor::apply<Table>, "rows"_a.noconvert(),
+                "leaves"_a.noconvert(), "n_threads"_a,
+                "Fill leaves (rows, trees) with the node in which each row ends.");
 }
 
 template <void (*function)(std::span<double>)>
@@ -124,6 +127,7 @@ void bind_elementwise(nb::module_& m, const char* name) {
 }
 
 inline void bind(nb::module_& m) {
+  bind_stored_rows(m);
   nb::class_<BoundTerms>(m, "LinearTerms", "Slopes of leaves, or of nodes.")
       .def(nb::init<In<std::int64_t, 1>, In<std::int32_t, 1>, In<double, 2>, In<double, 2>,
                     In<double, 1>, In<double, 1>>(),
@@ -145,8 +149,9 @@ inline void bind(nb::module_& m) {
         new (self) BoundPredictor{Predictor(ensemble.view()), n_features};
       },
       "ensemble"_a, "n_features"_a);
-  bind_predictor_methods<float>(predictor);
-  bind_predictor_methods<double>(predictor);
+  bind_predictor_methods<StridedMatrix<const float>>(predictor);
+  bind_predictor_methods<StridedMatrix<const double>>(predictor);
+  bind_predictor_methods<BoundStoredRows>(predictor);
 
   m.def(
       "add_tree_binned",

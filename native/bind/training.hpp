@@ -28,6 +28,7 @@
 #include "gradient/store.hpp"
 #include "hist/distributed_grower.hpp"
 #include "hist/scalar_grower.hpp"
+#include "hist/sparse_grower.hpp"
 #include "hist/vector_grower.hpp"
 #include "tree/allowed_features.hpp"
 #include "tree/leaf_quantiles.hpp"
@@ -113,8 +114,8 @@ BinnedView view_of(const Array<const std::uint8_t, nb::ndim<2>>& by_column,
           static_cast<int>(by_row.shape(2))};
 }
 
-template <class AnyGrower>
-nb::tuple to_arrays(const BoundGrower<AnyGrower>& bound, const GrownTree& tree) {
+template <class Bound>
+nb::tuple to_arrays(const Bound& bound, const GrownTree& tree) {
   return tree_arrays(tree, thresholds_of(tree, bound.thresholds, bound.threshold_offset),
                      nb::cast(to_numpy<std::uint8_t>(tree.split_bin)));
 }
@@ -141,67 +142,70 @@ AnyGrower make_grower(const BinnedView& bins, const GrowthParams& params,
   }
 }
 
-// Binds a kind of grower; `grow` calls it.
+// Binds how a grower grows a tree; `grow` calls it.
+template <class Bound, class Grow>
+void bind_grow(nb::class_<Bound>& bound, Grow grow, const char* about) {
+  bound.def(
+      "grow",
+      [grow](Bound& self, const GradientStore& gradients, int output,
+             std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
+             Array<std::uint16_t, nb::ndim<2>> leaf_of_row, Array<double, nb::ndim<2>> leaf_value) {
+        Bag rows;
+        if (bag) rows = std::span(bag->data(), bag->shape(0));
+        const auto first = static_cast<std::size_t>(output);
+        GrownTree tree;
+        {
+          GilReleased release;
+          tree = grow(self.grower, gradients, output, rows, tree_id,
+                      leaf_of_row.data() + first * leaf_of_row.shape(1));
+        }
+        const std::size_t n_values = tree.value.size() / tree.feature.size();
+        for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
+          const auto node = static_cast<std::size_t>(tree.leaf_node[leaf]);
+          for (std::size_t k = 0; k < n_values; ++k) {
+            leaf_value(first + k, leaf) = tree.value[node * n_values + k];
+          }
+        }
+        return to_arrays(self, tree);
+      },
+      "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
+      "leaf_value"_a.noconvert(), about);
+}
+
+// Binds a kind of grower.
 template <class AnyGrower, class Grow>
 void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about) {
   using Bound = BoundGrower<AnyGrower>;
-  nb::class_<Bound>(m, name)
-      .def(
-          "__init__",
-          [](Bound* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
-             Array<const std::uint8_t, nb::ndim<3>> by_row,
-             Array<const std::int32_t, nb::ndim<1>> n_bins,
-             Array<const bool, nb::ndim<1>> is_categorical, const bind_binning::Places& place_array,
-             int width, Array<const double, nb::ndim<1>> thresholds,
-             Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
-             const Constraints& constraints, int threads,
-             std::optional<std::size_t> histogram_bytes, std::optional<int> leaves_ahead,
-             std::optional<nb::object> communicator) {
-            EngineLimits limits;
-            if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
-            limits.leaves_ahead = leaves_ahead.value_or(leaves_ahead_for(params, threads));
-            auto places = bind_binning::places_of(place_array, by_column.shape(0));
-            // The vector's memory stays where it is when the vector moves.
-            const BinnedView view =
-                view_of(by_column, by_row, n_bins, is_categorical, places, width);
-            std::unique_ptr<Communicator> shared;
-            if (communicator) shared = std::make_unique<PythonCommunicator>(*communicator);
-            auto grower =
-                make_grower<AnyGrower>(view, params, constraints, threads, limits, shared.get());
-            new (self) Bound{by_column,         by_row,     n_bins,           is_categorical,
-                             std::move(places), thresholds, threshold_offset, std::move(shared),
-                             std::move(grower)};
-          },
-          "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
-          "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
-          "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a.none() = nb::none(),
-          "communicator"_a.none() = nb::none())
-      .def(
-          "grow",
-          [grow](Bound& self, const GradientStore& gradients, int output,
-                 std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
-                 Array<std::uint16_t, nb::ndim<2>> leaf_of_row,
-                 Array<double, nb::ndim<2>> leaf_value) {
-            Bag rows;
-            if (bag) rows = std::span(bag->data(), bag->shape(0));
-            const auto first = static_cast<std::size_t>(output);
-            GrownTree tree;
-            {
-              GilReleased release;
-              tree = grow(self.grower, gradients, output, rows, tree_id,
-                          leaf_of_row.data() + first * leaf_of_row.shape(1));
-            }
-            const std::size_t n_values = tree.value.size() / tree.feature.size();
-            for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
-              const auto node = static_cast<std::size_t>(tree.leaf_node[leaf]);
-              for (std::size_t k = 0; k < n_values; ++k) {
-                leaf_value(first + k, leaf) = tree.value[node * n_values + k];
-              }
-            }
-            return to_arrays(self, tree);
-          },
-          "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
-          "leaf_value"_a.noconvert(), about);
+  nb::class_<Bound> bound(m, name);
+  bound.def(
+      "__init__",
+      [](Bound* self, Array<const std::uint8_t, nb::ndim<2>> by_column,
+         Array<const std::uint8_t, nb::ndim<3>> by_row,
+         Array<const std::int32_t, nb::ndim<1>> n_bins,
+         Array<const bool, nb::ndim<1>> is_categorical, const bind_binning::Places& place_array,
+         int width, Array<const double, nb::ndim<1>> thresholds,
+         Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
+         const Constraints& constraints, int threads, std::optional<std::size_t> histogram_bytes,
+         std::optional<int> leaves_ahead, std::optional<nb::object> communicator) {
+        EngineLimits limits;
+        if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
+        limits.leaves_ahead = leaves_ahead.value_or(leaves_ahead_for(params, threads));
+        auto places = bind_binning::places_of(place_array, by_column.shape(0));
+        // The vector's memory stays where it is when the vector moves.
+        const BinnedView view = view_of(by_column, by_row, n_bins, is_categorical, places, width);
+        std::unique_ptr<Communicator> shared;
+        if (communicator) shared = std::make_unique<PythonCommunicator>(*communicator);
+        auto grower =
+            make_grower<AnyGrower>(view, params, constraints, threads, limits, shared.get());
+        new (self) Bound{by_column,         by_row,     n_bins,           is_categorical,
+                         std::move(places), thresholds, threshold_offset, std::move(shared),
+                         std::move(grower)};
+      },
+      "by_column"_a, "by_row"_a, "n_bins"_a, "is_categorical"_a, "places"_a, "width"_a,
+      "thresholds"_a, "threshold_offset"_a, "params"_a, "constraints"_a, "threads"_a,
+      "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a.none() = nb::none(),
+      "communicator"_a.none() = nb::none());
+  bind_grow<Bound>(bound, grow, about);
 }
 
 inline void bind_sampling(nb::module_& m) {
@@ -329,6 +333,55 @@ inline void bind_gradients(nb::module_& m) {
             return to_numpy<double>(pairs, {store.n_rows(), 2});
           },
           "output"_a, "The quantised gradients and hessians as numbers, (n_rows, 2).");
+}
+
+// A grower on a sparse table, and the arrays that it reads.
+struct BoundSparseGrower {
+  In<std::int64_t, 1> starts;
+  In<std::uint32_t, 1> rows;
+  In<std::uint8_t, 1> bins;
+  In<std::int32_t, 1> n_bins, zero_bins;
+  Array<const double, nb::ndim<1>> thresholds;
+  Array<const std::int64_t, nb::ndim<1>> threshold_offset;
+  SparseGrower grower;
+};
+
+inline void bind_sparse_grower(nb::module_& m) {
+  nb::class_<BoundSparseGrower> bound(m, "SparseGrower");
+  bound.def(
+      "__init__",
+      [](BoundSparseGrower* self, In<std::int64_t, 1> starts, In<std::uint32_t, 1> rows,
+         In<std::uint8_t, 1> bins, In<std::int32_t, 1> n_bins, In<std::int32_t, 1> zero_bins,
+         std::size_t n_rows, Array<const double, nb::ndim<1>> thresholds,
+         Array<const std::int64_t, nb::ndim<1>> threshold_offset, const GrowthParams& params,
+         const Constraints& constraints, int threads, std::optional<std::size_t> histogram_bytes) {
+        require(starts.size() == n_bins.size() + 1 && zero_bins.size() == n_bins.size() &&
+                    rows.size() == bins.size(),
+                "there must be a bin for each row, and a list for each feature");
+        EngineLimits limits;
+        if (histogram_bytes) limits.histogram_bytes = *histogram_bytes;
+        const SparseBins table{span_of(starts), rows.data(),        bins.data(),
+                               span_of(n_bins), span_of(zero_bins), n_rows};
+        new (self) BoundSparseGrower{starts,
+                                     rows,
+                                     bins,
+                                     n_bins,
+                                     zero_bins,
+                                     thresholds,
+                                     threshold_offset,
+                                     {table, params, constraints, threads, limits}};
+      },
+      "starts"_a.noconvert(), "rows"_a.noconvert(), "bins"_a.noconvert(), "n_bins"_a.noconvert(),
+      "zero_bins"_a.noconvert(), "n_rows"_a, "thresholds"_a, "threshold_offset"_a, "params"_a,
+      "constraints"_a, "threads"_a, "histogram_bytes"_a.none() = nb::none());
+  bind_grow(
+      bound,
+      [](SparseGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
+         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
+        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
+      },
+      "Grows a tree for one output of a sparse table; writes the leaf of each row and the value of "
+      "each leaf.");
 }
 
 inline void bind_growers(nb::module_& m) {
@@ -462,6 +515,7 @@ inline void bind(nb::module_& m) {
   bind_units(m);
   bind_gradients(m);
   bind_growers(m);
+  bind_sparse_grower(m);
   bind_losses(m);
   bind_leaf_values(m);
 }

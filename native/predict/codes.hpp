@@ -101,6 +101,14 @@ std::size_t rank(const T* table, T value) {
   return rank;
 }
 
+template <class T>
+std::size_t rank(int levels, const T* table, T value) {
+  return levels == 1   ? rank<1>(table, value)
+         : levels == 2 ? rank<2>(table, value)
+         : levels == 3 ? rank<3>(table, value)
+                       : rank<4>(table, value);
+}
+
 // Codes of a column, biased by 128 so that signed comparison orders them.
 template <int levels, class T>
 void rank_codes(const T* table, Strided<const T> column, std::size_t n_rows, std::int8_t* code) {

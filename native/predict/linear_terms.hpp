@@ -22,8 +22,8 @@ struct LinearTerms {
   std::size_t n_values = 1;
 
   // What a leaf with value `value` adds to output k of a row.
-  template <class T>
-  double add_to(double value, std::size_t leaf, std::size_t k, Strided<const T> rows,
+  template <class Rows>
+  double add_to(double value, std::size_t leaf, std::size_t k, const Rows& rows,
                 std::size_t row) const {
     const auto end = static_cast<std::size_t>(start[leaf + 1]);
     for (auto t = static_cast<std::size_t>(start[leaf]); t < end; ++t) {

@@ -21,6 +21,11 @@ std::size_t block_rows_for(std::size_t n_features) {
   return std::clamp(kCodeBytes / (2 * n_features), std::size_t{64}, kMostBlockRows);
 }
 
+template <class Rows>
+constexpr bool kIsSparse = false;
+template <class T>
+constexpr bool kIsSparse<StoredRows<T>> = true;
+
 }  // namespace
 
 template <class F>
@@ -81,6 +86,17 @@ class PackedForest::Codes {
     both[0] = code;
     both[kWalkers] = static_cast<std::uint8_t>(code + 1);
   }
+  // Sets the codes of all rows.
+  void set_all(std::span<const std::uint8_t> code_of_feature) {
+    for (std::size_t begin = 0; begin < codes_.size();) {
+      for (const std::uint8_t code : code_of_feature) {
+        std::fill_n(codes_.data() + begin, kWalkers, code);
+        std::fill_n(codes_.data() + begin + kWalkers, kWalkers,
+                    static_cast<std::uint8_t>(code + 1));
+        begin += 2 * kWalkers;
+      }
+    }
+  }
 
  private:
   std::size_t place(std::size_t i, std::size_t feature) const {
@@ -102,6 +118,8 @@ PackedForest::PackedForest(const PackedTrees<F>& trees, const BinEdges& edges) {
     std::transform(points.begin(), points.end(), rounded.begin(), round_down);
     edges_.push_back({edges.is_categorical[f], add_rank_tree(points, double_splits_),
                       add_rank_tree(rounded, float_splits_)});
+    const auto below_zero = std::lower_bound(points.begin(), points.end(), 0.0) - points.begin();
+    zero_code_.push_back(static_cast<std::uint8_t>(edges.is_categorical[f] ? 0 : below_zero));
   }
   nodes_.resize(trees.feature.size());
   leaf_.resize(trees.feature.size());
@@ -142,14 +160,17 @@ PackedForest::PackedForest(const PackedTrees<F>& trees, const BinEdges& edges) {
 }
 
 template <class T>
-void PackedForest::fill(Strided<const T> rows, std::size_t first_row, std::size_t n_rows,
-                        Codes& codes) const {
-  const T* tables = nullptr;
+const T* PackedForest::tables() const {
   if constexpr (std::is_same_v<T, float>) {
-    tables = float_splits_.data();
+    return float_splits_.data();
   } else {
-    tables = double_splits_.data();
+    return double_splits_.data();
   }
+}
+
+template <class T>
+void PackedForest::fill(const Strided<const T>& rows, std::size_t first_row, std::size_t n_rows,
+                        Codes& codes) const {
   std::int8_t strip[kStrip];
   for (std::size_t begin = 0; begin < n_rows; begin += kStrip) {
     const std::size_t n = std::min(kStrip, n_rows - begin);
@@ -160,13 +181,37 @@ void PackedForest::fill(Strided<const T> rows, std::size_t first_row, std::size_
       if (coding.is_categorical) {
         category_codes(column, n, strip);
       } else {
-        rank_codes(search.levels, tables + search.begin, column, n, strip);
+        rank_codes(search.levels, tables<T>() + search.begin, column, n, strip);
       }
       for (std::size_t i = 0; i < n; ++i) {
         codes.set(begin + i, f, static_cast<std::uint8_t>(strip[i] + 128));
       }
     }
   }
+}
+
+// Codes of stored values, among codes of 0 for all others.
+template <class T>
+void PackedForest::fill(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+                        Codes& codes) const {
+  const auto code_of = [&](const Coding& coding, T value) {
+    if (coding.is_categorical) return category_code(value);
+    if (value != value) return kMissingCode;
+    const RankTree& search = std::is_same_v<T, float> ? coding.for_float : coding.for_double;
+    return static_cast<int>(rank(search.levels, tables<T>() + search.begin, value));
+  };
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    rows.for_each(first_row + i, [&](std::size_t f, T value) {
+      codes.set(i, f, static_cast<std::uint8_t>(code_of(edges_[f], value)));
+    });
+  }
+}
+
+template <class T>
+void PackedForest::clear(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+                         Codes& codes) const {
+  for (std::size_t i = 0; i < n_rows; ++i)
+    rows.for_each(first_row + i, [&](std::size_t f, T) { codes.set(i, f, zero_code_[f]); });
 }
 
 // The next node of a walker; `codes` are those of its row, kWalkers apart.
@@ -221,10 +266,11 @@ void PackedForest::walk_block(std::uint32_t root, const Codes& codes, std::size_
 }
 
 // One row through many trees side by side.
-template <class T, class Sink>
-void PackedForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t first,
-                             std::size_t last, const Sink& sink) const {
+template <class Rows, class Sink>
+void PackedForest::visit_row(const Rows& rows, std::size_t row, std::size_t first, std::size_t last,
+                             const Sink& sink) const {
   Codes codes(n_features(), kWalkers);
+  if constexpr (kIsSparse<Rows>) codes.set_all(zero_code_);
   fill(rows, row, 1, codes);
   for (std::size_t f = 0; f < n_features(); ++f) {
     for (std::size_t i = 1; i < kWalkers; ++i) codes.set(i, f, codes.at(0, f));
@@ -240,9 +286,9 @@ void PackedForest::visit_row(Strided<const T> rows, std::size_t row, std::size_t
 }
 
 // Calls sink(tree, first_row, leaves) for each tree in turn, for blocks of rows.
-template <class T, class Sink>
-void PackedForest::visit(Strided<const T> rows, std::size_t n_rows, std::size_t first,
-                         std::size_t last, int threads, const Sink& sink) const {
+template <class Rows, class Sink>
+void PackedForest::visit(const Rows& rows, std::size_t n_rows, std::size_t first, std::size_t last,
+                         int threads, const Sink& sink) const {
   if (n_rows <= kFewRows) {
     for (std::size_t row = 0; row < n_rows; ++row) visit_row(rows, row, first, last, sink);
     return;
@@ -250,23 +296,34 @@ void PackedForest::visit(Strided<const T> rows, std::size_t n_rows, std::size_t 
   const std::size_t most = block_rows_for(n_features());
   const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
   const std::size_t step = std::min(most, (share / kWalkers + 1) * kWalkers);
-  parallel_for(threads, (n_rows + step - 1) / step, [&](std::size_t block) {
+  struct BlockScratch {
+    Codes codes;
+    std::vector<std::uint32_t> leaf;
+  };
+  const std::size_t n_blocks = (n_rows + step - 1) / step;
+  const auto n_slots = std::min(n_blocks, static_cast<std::size_t>(std::max(threads, 1)));
+  std::vector<BlockScratch> scratch(
+      n_slots, {Codes(n_features(), step), std::vector<std::uint32_t>(step + kWalkers)});
+  if constexpr (kIsSparse<Rows>) {
+    for (BlockScratch& own : scratch) own.codes.set_all(zero_code_);
+  }
+  parallel_for(static_cast<int>(n_slots), n_blocks, [&](std::size_t block, int slot) {
     const std::size_t first_row = block * step;
     const std::size_t n = std::min(step, n_rows - first_row);
-    Codes codes(n_features(), n);
+    auto& [codes, leaf] = scratch[static_cast<std::size_t>(slot)];
     fill(rows, first_row, n, codes);
-    std::vector<std::uint32_t> leaf(n + kWalkers);
     for (std::size_t t = first; t < last; ++t) {
       check_interrupt();
       walk_block(roots_[t], codes, n, leaf.data());
       sink(t, first_row, std::span<const std::uint32_t>(leaf.data(), n));
     }
+    if constexpr (kIsSparse<Rows>) clear(rows, first_row, n, codes);
   });
 }
 
-template <class T>
-void PackedForest::add(Strided<const T> rows, std::size_t n_rows, std::size_t first,
-                       std::size_t last, const double* values, std::size_t n_values, double* sums,
+template <class Rows>
+void PackedForest::add(const Rows& rows, std::size_t n_rows, std::size_t first, std::size_t last,
+                       const double* values, std::size_t n_values, double* sums,
                        int threads) const {
   visit(rows, n_rows, first, last, threads,
         [&](std::size_t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
@@ -278,8 +335,8 @@ void PackedForest::add(Strided<const T> rows, std::size_t n_rows, std::size_t fi
         });
 }
 
-template <class T>
-void PackedForest::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
+template <class Rows>
+void PackedForest::apply(const Rows& rows, std::size_t n_rows, Strided<std::int32_t> leaves,
                          int threads) const {
   visit(rows, n_rows, 0, n_trees(), threads,
         [&](std::size_t t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
@@ -289,11 +346,10 @@ void PackedForest::apply(Strided<const T> rows, std::size_t n_rows, Strided<std:
         });
 }
 
-template <class T>
-void PackedForest::add_out_of_bag(Strided<const T> rows, std::size_t n_rows,
-                                  const BagBits& out_of_bag, const double* values,
-                                  std::size_t n_values, double* sums, std::int32_t* n_summed,
-                                  int threads) const {
+template <class Rows>
+void PackedForest::add_out_of_bag(const Rows& rows, std::size_t n_rows, const BagBits& out_of_bag,
+                                  const double* values, std::size_t n_values, double* sums,
+                                  std::int32_t* n_summed, int threads) const {
   visit(rows, n_rows, 0, n_trees(), threads,
         [&](std::size_t t, std::size_t first_row, std::span<const std::uint32_t> leaf) {
           for (std::size_t i = 0; i < leaf.size(); ++i) {
@@ -371,18 +427,21 @@ template void preorder_links(std::span<const std::int16_t>, std::int32_t*, std::
 template void preorder_links(std::span<const std::int32_t>, std::int32_t*, std::int32_t*);
 template PackedForest::PackedForest(const PackedTrees<std::int16_t>&, const BinEdges&);
 template PackedForest::PackedForest(const PackedTrees<std::int32_t>&, const BinEdges&);
-#define HEDGEROW_INSTANTIATE(T)                                                                  \
-  template void PackedForest::add(Strided<const T>, std::size_t, std::size_t, std::size_t,       \
+#define HEDGEROW_INSTANTIATE(Rows)                                                               \
+  template void PackedForest::add(const Rows&, std::size_t, std::size_t, std::size_t,            \
                                   const double*, std::size_t, double*, int) const;               \
-  template void PackedForest::apply(Strided<const T>, std::size_t, Strided<std::int32_t>, int)   \
-      const;                                                                                     \
-  template void PackedForest::add_out_of_bag(Strided<const T>, std::size_t, const BagBits&,      \
+  template void PackedForest::apply(const Rows&, std::size_t, Strided<std::int32_t>, int) const; \
+  template void PackedForest::add_out_of_bag(const Rows&, std::size_t, const BagBits&,           \
                                              const double*, std::size_t, double*, std::int32_t*, \
-                                             int) const;                                         \
-  template void PackedForest::permute(Strided<const T>, std::size_t, const BagBits&,             \
-                                      const LeafLoss&, std::uint64_t, double*, int) const;
-HEDGEROW_INSTANTIATE(float)
-HEDGEROW_INSTANTIATE(double)
+                                             int) const;
+HEDGEROW_INSTANTIATE(Strided<const float>)
+HEDGEROW_INSTANTIATE(Strided<const double>)
+HEDGEROW_INSTANTIATE(StoredRows<float>)
+HEDGEROW_INSTANTIATE(StoredRows<double>)
 #undef HEDGEROW_INSTANTIATE
+template void PackedForest::permute(Strided<const float>, std::size_t, const BagBits&,
+                                    const LeafLoss&, std::uint64_t, double*, int) const;
+template void PackedForest::permute(Strided<const double>, std::size_t, const BagBits&,
+                                    const LeafLoss&, std::uint64_t, double*, int) const;
 
 }  // namespace hedgerow::predict

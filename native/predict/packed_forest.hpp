@@ -13,6 +13,7 @@
 
 #include "predict/codes.hpp"
 #include "predict/predictor.hpp"
+#include "predict/stored_rows.hpp"
 
 namespace hedgerow::predict {
 
@@ -75,19 +76,20 @@ class PackedForest {
   std::size_t n_leaves() const { return n_leaves_; }
   std::size_t n_features() const { return edges_.size(); }
 
+  // Rows are Strided<const T> or StoredRows<T>, of float or double.
+
   // Adds the values (n_leaves × n_values) of trees [first, last) to `sums` (rows × n_values).
-  template <class T>
-  void add(Strided<const T> rows, std::size_t n_rows, std::size_t first, std::size_t last,
+  template <class Rows>
+  void add(const Rows& rows, std::size_t n_rows, std::size_t first, std::size_t last,
            const double* values, std::size_t n_values, double* sums, int threads) const;
 
   // leaves(row, tree): the leaf number, counted over all trees.
-  template <class T>
-  void apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
-             int threads) const;
+  template <class Rows>
+  void apply(const Rows& rows, std::size_t n_rows, Strided<std::int32_t> leaves, int threads) const;
 
   // Adds to each row the values of the trees for which it is out of bag, and counts them.
-  template <class T>
-  void add_out_of_bag(Strided<const T> rows, std::size_t n_rows, const BagBits& out_of_bag,
+  template <class Rows>
+  void add_out_of_bag(const Rows& rows, std::size_t n_rows, const BagBits& out_of_bag,
                       const double* values, std::size_t n_values, double* sums,
                       std::int32_t* n_summed, int threads) const;
 
@@ -124,7 +126,16 @@ class PackedForest {
 
   class Codes;
   template <class T>
-  void fill(Strided<const T> rows, std::size_t first_row, std::size_t n_rows, Codes& codes) const;
+  const T* tables() const;
+  template <class T>
+  void fill(const Strided<const T>& rows, std::size_t first_row, std::size_t n_rows,
+            Codes& codes) const;
+  template <class T>
+  void fill(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+            Codes& codes) const;
+  template <class T>
+  void clear(const StoredRows<T>& rows, std::size_t first_row, std::size_t n_rows,
+             Codes& codes) const;
   template <bool kCategories>
   std::uint32_t next(std::uint32_t node, const std::uint8_t* codes) const;
   template <bool kCategories>
@@ -132,12 +143,12 @@ class PackedForest {
   void walk(const std::uint8_t* group, Walkers& node) const;
   void walk_block(std::uint32_t root, const Codes& codes, std::size_t n_rows,
                   std::uint32_t* leaf) const;
-  template <class T, class Sink>
-  void visit_row(Strided<const T> rows, std::size_t row, std::size_t first, std::size_t last,
+  template <class Rows, class Sink>
+  void visit_row(const Rows& rows, std::size_t row, std::size_t first, std::size_t last,
                  const Sink& sink) const;
-  template <class T, class Sink>
-  void visit(Strided<const T> rows, std::size_t n_rows, std::size_t first, std::size_t last,
-             int threads, const Sink& sink) const;
+  template <class Rows, class Sink>
+  void visit(const Rows& rows, std::size_t n_rows, std::size_t first, std::size_t last, int threads,
+             const Sink& sink) const;
   template <class T>
   void permute_tree(Strided<const T> rows, std::span<const std::uint32_t> out_of_bag,
                     std::size_t tree, const LeafLoss& loss, std::uint64_t seed,
@@ -148,6 +159,7 @@ class PackedForest {
   std::vector<std::uint32_t> roots_;
   std::vector<PackedCategoryTest> tests_;
   std::vector<Coding> edges_;
+  std::vector<std::uint8_t> zero_code_;  // of each feature
   std::vector<double> double_splits_;
   std::vector<float> float_splits_;
   std::size_t n_leaves_ = 0;

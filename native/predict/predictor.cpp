@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -48,6 +49,12 @@ struct CodedFeature {
 struct Segment {
   std::size_t tree_end;
   std::size_t feature_begin, feature_end;
+  std::vector<std::int16_t> place;  // of each column of the table among these features, or −1
+
+  std::size_t n_features() const { return feature_end - feature_begin; }
+  std::int16_t place_of(std::size_t column) const {
+    return column < place.size() ? place[column] : std::int16_t{-1};
+  }
 };
 
 // A node to step through. Siblings are adjacent; a leaf leads to itself.
@@ -131,14 +138,18 @@ class SegmentPlan {
   // Moves the plan into the forest and builds the flat forms of its trees.
   void finish(const EnsembleArrays& ensemble, std::size_t tree_begin, std::size_t tree_end,
               Forest& forest) {
-    Segment segment{tree_end, forest.features.size(), 0};
+    const std::size_t n_features = points_.size(), begin = forest.features.size();
+    Segment segment{tree_end, begin, begin + n_features, {}};
+    if (n_features > 0) {  // keys are sorted by feature
+      segment.place.assign(static_cast<std::size_t>(points_.rbegin()->first.first) + 1, -1);
+    }
     for (auto& [key, points] : points_) {
-      place_[key] = forest.features.size() - segment.feature_begin;
+      const std::size_t place = forest.features.size() - begin;
+      place_[key] = place;
+      segment.place[static_cast<std::size_t>(key.first)] = static_cast<std::int16_t>(place);
       forest.features.push_back(coded(key, points, forest));
     }
-    segment.feature_end = forest.features.size();
-    forest.segments.push_back(segment);
-    const std::size_t n_features = points_.size();
+    forest.segments.push_back(std::move(segment));
     for (std::size_t t = tree_begin; t < tree_end; ++t)
       if (forest.trees[t].is_flat)
         flatten_tree(ensemble.tree(t), n_features, forest.trees[t], forest);
@@ -280,11 +291,11 @@ constexpr std::size_t kWalkers = 8;  // paths followed side by side: their cache
 using Nodes = std::array<std::uint32_t, kWalkers>;
 using RowNumbers = std::array<std::size_t, kWalkers>;
 
-template <class T>
-std::uint32_t next_node(const Forest& forest, std::uint32_t node, Strided<const T> rows,
+template <class Rows>
+std::uint32_t next_node(const Forest& forest, std::uint32_t node, const Rows& rows,
                         std::size_t row) {
   const StepNode& step = forest.steps[node];
-  const T x = rows.at(row, step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
+  const auto x = rows.at(row, step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
   const bool missing_left = step.feature & StepNode::kMissingLeft;
   if (step.feature & StepNode::kCategorical) [[unlikely]] {
     const int code = category_code(x);
@@ -296,8 +307,8 @@ std::uint32_t next_node(const Forest& forest, std::uint32_t node, Strided<const 
 }
 
 // Follows every walker from its node to its leaf.
-template <class T>
-void walk(const Forest& forest, Strided<const T> rows, const RowNumbers& row, Nodes& node) {
+template <class Rows>
+void walk(const Forest& forest, const Rows& rows, const RowNumbers& row, Nodes& node) {
   std::uint32_t moved;
   do {
     moved = 0;
@@ -309,8 +320,8 @@ void walk(const Forest& forest, Strided<const T> rows, const RowNumbers& row, No
   } while (moved);
 }
 
-template <class T, class Sink>
-void visit_row(const Forest& forest, Strided<const T> rows, std::size_t row, Sink& sink) {
+template <class Rows, class Sink>
+void visit_row(const Forest& forest, const Rows& rows, std::size_t row, Sink& sink) {
   sink.begin(row, 1);
   RowNumbers same;
   same.fill(row);
@@ -323,9 +334,9 @@ void visit_row(const Forest& forest, Strided<const T> rows, std::size_t row, Sin
   }
 }
 
-template <class T>
-void walk_block(const Forest& forest, std::uint32_t root, Strided<const T> rows,
-                std::size_t first_row, std::size_t n_rows, std::uint32_t* leaf) {
+template <class Rows>
+void walk_block(const Forest& forest, std::uint32_t root, const Rows& rows, std::size_t first_row,
+                std::size_t n_rows, std::uint32_t* leaf) {
   for (std::size_t i = 0; i < n_rows; i += kWalkers) {
     RowNumbers row;
     Nodes node;
@@ -351,24 +362,73 @@ void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const
     pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
 }
 
-template <class T, class Sink>
-void visit_block(const Forest& forest, Strided<const T> rows, std::size_t first_row,
-                 std::size_t n_rows, FlatScratch& scratch, Sink& sink) {
+// The codes of a segment's features.
+template <class T>
+void fill_segment(const Forest& forest, const Segment& segment, const Strided<const T>& rows,
+                  std::size_t first_row, std::size_t n_rows, Column* columns) {
+  for (std::size_t f = 0; f < segment.n_features(); ++f) {
+    const CodedFeature& feature = forest.features[segment.feature_begin + f];
+    fill_codes(forest, feature, rows.from(first_row, feature.feature), n_rows, &columns[2 * f]);
+  }
+}
+
+template <class T>
+int code_of(const Forest& forest, const CodedFeature& feature, T value) {
+  if (feature.is_categorical) return category_code(value);
+  if (value != value) return kMissingCode;
+  const auto [table, levels] = forest.search(feature, T{});
+  return static_cast<int>(rank(levels, table, value));
+}
+
+// The same from stored values: the code of 0 everywhere else.
+template <class T>
+void fill_segment(const Forest& forest, const Segment& segment, const StoredRows<T>& rows,
+                  std::size_t first_row, std::size_t n_rows, Column* columns) {
+  const CodedFeature* features = forest.features.data() + segment.feature_begin;
+  for (std::size_t f = 0; f < segment.n_features(); ++f) {
+    const int zero = code_of(forest, features[f], T{0});
+    std::memset(columns[2 * f].code, zero - 128, kBlockRows);
+    std::memset(columns[2 * f + 1].code, zero - 127, kBlockRows);
+  }
+  // Values of features that no tree uses are dropped without a branch, which would be
+  // unpredictable.
+  constexpr std::size_t kStrip = 256;
+  std::int16_t place[kStrip + 1];
+  T value[kStrip + 1];
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    std::size_t n_used = 0;
+    const auto encode = [&] {
+      for (std::size_t k = 0; k < n_used; ++k) {
+        const auto f = static_cast<std::size_t>(place[k]);
+        const int code = code_of(forest, features[f], value[k]);
+        columns[2 * f].code[i] = static_cast<std::int8_t>(code - 128);
+        columns[2 * f + 1].code[i] = static_cast<std::int8_t>(code - 127);
+      }
+      n_used = 0;
+    };
+    rows.for_each(first_row + i, [&](std::size_t column, T stored) {
+      place[n_used] = segment.place_of(column);
+      value[n_used] = stored;
+      n_used += place[n_used] >= 0;
+      if (n_used == kStrip) encode();
+    });
+    encode();
+  }
+}
+
+template <class Rows, class Sink>
+void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, std::size_t n_rows,
+                 FlatScratch& scratch, Sink& sink) {
   sink.begin(first_row, n_rows);
   std::size_t t = sink.first_tree();
   for (const Segment& segment : forest.segments) {
     const std::size_t end = std::min(segment.tree_end, sink.last_tree());
     if (t >= end) continue;
-    const std::size_t n_features = segment.feature_end - segment.feature_begin;
-    for (std::size_t f = 0; f < n_features; ++f) {
-      const CodedFeature& feature = forest.features[segment.feature_begin + f];
-      fill_codes(forest, feature, rows.from(first_row, feature.feature), n_rows,
-                 &scratch.columns[2 * f]);
-    }
+    fill_segment(forest, segment, rows, first_row, n_rows, scratch.columns.data());
     for (; t < end; ++t) {
       const TreeForms& tree = forest.trees[t];
       if (tree.is_flat) {
-        sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * n_features));
+        sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * segment.n_features()));
       } else {
         std::uint32_t leaf[kBlockRows];
         walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
@@ -393,8 +453,8 @@ void for_each_chunk(std::size_t n_rows, int threads, const Task& task) {
                [&](std::size_t i) { task(i * step, std::min(n_rows, (i + 1) * step)); });
 }
 
-template <class T, class Sink>
-void visit(const Forest& forest, Strided<const T> rows, std::size_t n_rows, int threads,
+template <class Rows, class Sink>
+void visit(const Forest& forest, const Rows& rows, std::size_t n_rows, int threads,
            const Sink& shared) {
   if (n_rows <= kFewRows) {
     Sink sink = shared;
@@ -470,10 +530,10 @@ class ScoreSink {
 };
 
 // The same for trees with linear leaves, which read the rows again.
-template <class T>
+template <class Rows>
 class LinearSink : public ScoreSink {
  public:
-  LinearSink(const Forest& forest, const Stages& stages, Strided<const T> rows)
+  LinearSink(const Forest& forest, const Stages& stages, const Rows& rows)
       : ScoreSink(forest, stages), terms_(forest.slopes.terms(forest.n_values)), rows_(rows) {}
 
   template <class Leaf>
@@ -492,7 +552,7 @@ class LinearSink : public ScoreSink {
 
  private:
   LinearTerms terms_;
-  Strided<const T> rows_;
+  Rows rows_;
 };
 
 class LeafSink {
@@ -526,26 +586,29 @@ Predictor::~Predictor() = default;
 std::size_t Predictor::n_trees() const { return forest_->trees.size(); }
 std::size_t Predictor::n_outputs() const { return forest_->base_score.size(); }
 
-template <class T>
-void Predictor::predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages,
+template <class Rows>
+void Predictor::predict(const Rows& rows, std::size_t n_rows, const Stages& stages,
                         int threads) const {
   if (forest_->slopes.start.empty())
     visit(*forest_, rows, n_rows, threads, ScoreSink(*forest_, stages));
   else
-    visit(*forest_, rows, n_rows, threads, LinearSink<T>(*forest_, stages, rows));
+    visit(*forest_, rows, n_rows, threads, LinearSink<Rows>(*forest_, stages, rows));
 }
 
-template <class T>
-void Predictor::apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
+template <class Rows>
+void Predictor::apply(const Rows& rows, std::size_t n_rows, Strided<std::int32_t> leaves,
                       int threads) const {
   visit(*forest_, rows, n_rows, threads, LeafSink(*forest_, leaves));
 }
 
-template void Predictor::predict(Strided<const float>, std::size_t, const Stages&, int) const;
-template void Predictor::predict(Strided<const double>, std::size_t, const Stages&, int) const;
-template void Predictor::apply(Strided<const float>, std::size_t, Strided<std::int32_t>, int) const;
-template void Predictor::apply(Strided<const double>, std::size_t, Strided<std::int32_t>,
-                               int) const;
+#define HEDGEROW_INSTANTIATE(Rows)                                                      \
+  template void Predictor::predict(const Rows&, std::size_t, const Stages&, int) const; \
+  template void Predictor::apply(const Rows&, std::size_t, Strided<std::int32_t>, int) const;
+HEDGEROW_INSTANTIATE(Strided<const float>)
+HEDGEROW_INSTANTIATE(Strided<const double>)
+HEDGEROW_INSTANTIATE(StoredRows<float>)
+HEDGEROW_INSTANTIATE(StoredRows<double>)
+#undef HEDGEROW_INSTANTIATE
 
 // Training rows.
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "predict/stored_rows.hpp"
 #include "table/strided.hpp"
 
 namespace hedgerow::predict {
@@ -68,13 +69,13 @@ class Predictor {
   std::size_t n_trees() const;
   std::size_t n_outputs() const;
 
-  template <class T>
-  void predict(Strided<const T> rows, std::size_t n_rows, const Stages& stages, int threads) const;
+  // Rows are Strided<const T> or StoredRows<T>, of float or double.
+  template <class Rows>
+  void predict(const Rows& rows, std::size_t n_rows, const Stages& stages, int threads) const;
 
   // leaves(row, tree): the leaf of the row, as a node number within the tree.
-  template <class T>
-  void apply(Strided<const T> rows, std::size_t n_rows, Strided<std::int32_t> leaves,
-             int threads) const;
+  template <class Rows>
+  void apply(const Rows& rows, std::size_t n_rows, Strided<std::int32_t> leaves, int threads) const;
 
  private:
   std::unique_ptr<const Forest> forest_;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxWidth = 32;
 constexpr std::size_t kTileRows = 256;     // a tile of 32 float columns is 34 KiB: it stays in L1
 constexpr std::size_t kTaskRows = 4096;    // some 30 us of work for 28 columns
+constexpr std::size_t kTaskFeatures = 64;  // sparse ones
 constexpr std::size_t kSmallWork = 65536;  // values mapped in the time it takes to wake a thread
 
 // One tile of rows and columns on its way from values to bins. A column's values lie `kPitch`
@@ -161,11 +162,11 @@ bool map_block(std::span<const Rule> rules, std::span<const ColumnView> columns,
   return finite;
 }
 
-// Maps the stored values of one feature, a tile at a time; other rows have the bin of zero.
-bool scatter_column(const SparseView& table, std::span<const double> thresholds, std::size_t f,
-                    Tile& tile, std::uint8_t* bins) {
-  const auto zero_bin = std::ranges::lower_bound(thresholds, 0.0) - thresholds.begin();
-  std::memset(bins, static_cast<int>(zero_bin), table.n_rows);
+// Maps the stored values of one feature, a tile at a time: calls write(first entry, count) for
+// each.
+template <class Write>
+bool map_stored(const SparseView& table, std::span<const double> thresholds, std::size_t f,
+                Tile& tile, const Write& write) {
   const ColumnView stored{table.values, static_cast<std::ptrdiff_t>(size_of(table.type)), nullptr,
                           0, table.type};
   const Rule rule = is_single(table.type) ? Rule(SearchTree<float>(thresholds))
@@ -174,9 +175,19 @@ bool scatter_column(const SparseView& table, std::span<const double> thresholds,
   for (std::int64_t at = table.starts[f]; at < table.starts[f + 1]; at += kTileRows) {
     const std::int64_t count = std::min<std::int64_t>(kTileRows, table.starts[f + 1] - at);
     finite &= map_column(rule, stored, at, count, tile, tile.bins);
-    for (std::int64_t i = 0; i < count; ++i) bins[table.row(at + i)] = tile.bins[i];
+    write(at, count);
   }
   return finite;
+}
+
+// The same for all rows; those without a stored value have the bin of zero.
+bool scatter_column(const SparseView& table, std::span<const double> thresholds, std::size_t f,
+                    Tile& tile, std::uint8_t* bins) {
+  const auto zero_bin = std::ranges::lower_bound(thresholds, 0.0) - thresholds.begin();
+  std::memset(bins, static_cast<int>(zero_bin), table.n_rows);
+  return map_stored(table, thresholds, f, tile, [&](std::int64_t at, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) bins[table.row(at + i)] = tile.bins[i];
+  });
 }
 
 std::vector<Place> own_columns(std::size_t n_features) {
@@ -242,6 +253,25 @@ bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const Bi
       finite.store(false, std::memory_order_relaxed);
   });
   if (out.by_row) interleave(out, own_columns(out.n_features), threads);
+  return finite;
+}
+
+bool map_stored_to_bins(const SparseView& table, const BinRules& rules, std::uint8_t* bins,
+                        int threads) {
+  std::atomic<bool> finite = true;
+  const std::size_t n_features = table.starts.size() - 1;
+  const std::size_t n_tasks = (n_features + kTaskFeatures - 1) / kTaskFeatures;
+  parallel_for(threads, n_tasks, [&](std::size_t task) {
+    const auto tile = std::make_unique_for_overwrite<Tile>();
+    const std::size_t end = std::min(n_features, (task + 1) * kTaskFeatures);
+    for (std::size_t f = task * kTaskFeatures; f < end; ++f) {
+      const auto write = [&](std::int64_t at, std::int64_t count) {
+        std::memcpy(bins + at, tile->bins, static_cast<std::size_t>(count));
+      };
+      if (!map_stored(table, thresholds_of(rules, f), f, *tile, write))
+        finite.store(false, std::memory_order_relaxed);
+    }
+  });
   return finite;
 }
 

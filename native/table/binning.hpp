@@ -43,6 +43,11 @@ bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, con
 bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const BinLayouts& out,
                         int threads);
 
+// Maps the stored values of a sparse table: a bin for each entry. Returns whether all were finite
+// or missing.
+bool map_stored_to_bins(const SparseView& table, const BinRules& rules, std::uint8_t* bins,
+                        int threads);
+
 // Fills by_row from by_column, with every feature at its place.
 void interleave(const BinLayouts& out, std::span<const Place> places, int threads);
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <variant>
 
+#include "core/buffer.hpp"
 #include "core/threads.hpp"
 #include "shared/random.hpp"
 #include "table/bin_search.hpp"
@@ -215,10 +217,10 @@ std::vector<double> thresholds_between(std::span<const double> values) {
   return thresholds;
 }
 
+// `scratch` has room for as many items.
 template <class Item>
-Finding find_in_items(Item* items, std::size_t count, int max_bins) {
-  const auto scratch = std::make_unique_for_overwrite<Item[]>(count);
-  const Runs<Item> runs{{sort_items(items, scratch.get(), count), count}};
+Finding find_in_items(Item* items, Item* scratch, std::size_t count, int max_bins) {
+  const Runs<Item> runs{{sort_items(items, scratch, count), count}};
   if (runs.count() > static_cast<std::size_t>(max_bins))
     return {Quantiles<Item>(runs, max_bins).thresholds(), {}};
   FewValues few(max_bins);
@@ -226,18 +228,26 @@ Finding find_in_items(Item* items, std::size_t count, int max_bins) {
   return {thresholds_between(few.values()), few};
 }
 
+// The bytes that a thread needs to sort the values of a feature. They are allocated for all threads
+// together: C libraries keep what a thread frees for that thread.
 template <class R>
-Finding find_in_values(const R* values, const Sample& sample, int max_bins) {
+std::size_t room_to_sort(const Sample& sample) {
+  using Key = decltype(key_of(R{}));
+  return 2 * sample.size * (sample.weights.empty() ? sizeof(Plain<Key>) : sizeof(Weighted<Key>));
+}
+
+template <class R>
+Finding find_in_values(const R* values, const Sample& sample, int max_bins, std::byte* room) {
   using Key = decltype(key_of(R{}));
   const auto collect = [&](auto make_item) {
     using Item = decltype(make_item(R{}, 0));
-    const auto items = std::make_unique_for_overwrite<Item[]>(sample.size);
+    auto* items = reinterpret_cast<Item*>(room);
     std::size_t count = 0;
     for (std::size_t i = 0; i < sample.size; ++i) {
       items[count] = make_item(values[i], i);
       count += std::isfinite(values[i]);
     }
-    return find_in_items(items.get(), count, max_bins);
+    return find_in_items(items, items + sample.size, count, max_bins);
   };
   if (sample.weights.empty())
     return collect([](R x, std::size_t) { return Plain<Key>{key_of(x)}; });
@@ -265,11 +275,16 @@ void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, in
         columns, [&](std::size_t i) { return sample.row(i); }, first,
         std::min(sample.size, first + kGatherRows), slots);
   });
-  parallel_for(threads, columns.size(), [&](std::size_t j) {
+  const std::size_t room = single ? room_to_sort<float>(sample) : room_to_sort<double>(sample);
+  threads = std::clamp(threads, 1, static_cast<int>(columns.size()));
+  const Buffer<std::byte> rooms(static_cast<std::size_t>(threads) * room);
+  parallel_for(threads, columns.size(), [&](std::size_t j, int slot) {
     const ValueType type = columns[j].type;
+    std::byte* own = rooms.get() + static_cast<std::size_t>(slot) * room;
     if (type != ValueType::category)
-      findings[j] = is_single(type) ? find_in_values(slots.column<float>(j), sample, max_bins)
-                                    : find_in_values(slots.column<double>(j), sample, max_bins);
+      findings[j] = is_single(type)
+                        ? find_in_values(slots.column<float>(j), sample, max_bins, own)
+                        : find_in_values(slots.column<double>(j), sample, max_bins, own);
   });
 }
 
@@ -318,7 +333,8 @@ Finding find_in_stored(const SparseView& table, std::size_t f, const Sample& sam
     count += std::isfinite(value);
   }
   if (zero_weight > 0) items[count++] = {key_of(Real<T>{0}), zero_weight};
-  return find_in_items(items.get(), count, max_bins);
+  const auto scratch = std::make_unique_for_overwrite<Weighted<Key>[]>(count);
+  return find_in_items(items.get(), scratch.get(), count, max_bins);
 }
 
 template <class T>

@@ -24,13 +24,14 @@ from hedgerow._arguments import (
 )
 from hedgerow._collective import workers
 from hedgerow._contract import Internals, SklearnEstimator, TableInternals
-from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_rows import TreeRows, rows_of, stored_rows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, read_table
 from hedgerow._data.names import COLUMN_NAMES, name_attributes
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.sparse import SparseLayouts, is_sparse
 from hedgerow._data.target import columns_of, fit_columns, has_columns, read_weights
 from hedgerow._params import Parameter, check_parameters
 from hedgerow._threads import effective_n_jobs
@@ -233,13 +234,20 @@ class TableEstimator(Estimator):
             n_jobs=self.n_jobs if hasattr(self, "n_jobs") else 1,
         )
 
-    def _tree_rows(self, X: Any) -> NDArray[Any] | BinnedRows:
-        """Read a table as `_matrix` does, unless it is in files and shares its bins."""
+    def _tree_rows(self, X: Any) -> TreeRows:
+        """Read a table as `_matrix` does, unless it is sparse, or in files and shares its bins."""
         if isinstance(X, BinnedTable) and X.is_streamed:
             return self._rows_in_bins(X)
-        return self._matrix(X)
+        stored = self._stored(X)
+        return self._matrix(X) if stored is None else stored_rows(stored)
 
-    def _rows_in_bins(self, X: BinnedTable) -> NDArray[Any] | BinnedRows:
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        """Read a sparse table whose columns are all numbers; return None for any other."""
+        if isinstance(X, np.ndarray) or not is_sparse(X):
+            return None
+        return self._read(X, self._fitted_model().schema).sparse
+
+    def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BinnedModel = self._fitted_model()
         return rows_of(self._read(X, model.schema), model.binner)
 
@@ -248,7 +256,7 @@ class TableEstimator(Estimator):
         model: TableModel = self._fitted_model()
         return as_matrix(self._read(X, model.schema), model.category_bins)
 
-    def _threads_for(self, rows: NDArray[Any] | BinnedRows) -> int:
+    def _threads_for(self, rows: TreeRows) -> int:
         return 1 if len(rows) < FEW_ROWS else effective_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Tags:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hedgerow._data.binning import Binner, block_shape
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow.exceptions import DataError, ModelFileError
 from levels import printed_at_every_level
 from oracles.places import decoded
@@ -39,9 +40,9 @@ class StandIn:
 
     shared_bins, reads_columns = None, False
 
-    def __init__(self, dense=None, sparse_csc=None, columns=(), names=None):
-        self.names, self.dense, self.sparse_csc, self.columns = names, dense, sparse_csc, columns
-        whole = dense if dense is not None else sparse_csc
+    def __init__(self, dense=None, sparse=None, columns=(), names=None):
+        self.names, self.dense, self.sparse, self.columns = names, dense, sparse, columns
+        whole = dense if sparse is None else sparse.matrix
         if whole is None:
             first = columns[0]
             self.n_rows = len(first.codes if isinstance(first, Codes) else first.values)
@@ -52,8 +53,8 @@ class StandIn:
     def column(self, j: int) -> Any:
         if self.dense is not None:
             return Numbers(self.dense[:, j])
-        if self.sparse_csc is not None:
-            return Numbers(self.sparse_csc[:, [j]].toarray()[:, 0])
+        if self.sparse is not None:
+            return Numbers(self.sparse.csc[:, [j]].toarray()[:, 0])
         return self.columns[j]
 
     def pieces(self, *, drops=False):  # noqa: ARG002
@@ -311,7 +312,11 @@ def test_a_rare_value_of_few_gets_its_bin_though_the_sample_missed_it(dtype):
     X = table_with_rare_values(np.random.default_rng(17), dtype)
     weights = np.ones(5000)
     weights[77] = 0
-    for table in (StandIn(X), StandIn(X.copy("F")), StandIn(sparse_csc=scipy.sparse.csc_matrix(X))):
+    for table in (
+        StandIn(X),
+        StandIn(X.copy("F")),
+        StandIn(sparse=SparseLayouts(scipy.sparse.csc_matrix(X))),
+    ):
         binner = Binner(max_bins=40, subsample_for_bin=50)
         binned = binner.fit_transform(table, weights)
         np.testing.assert_array_equal(binner.thresholds[0], [0.5])
@@ -368,7 +373,7 @@ def test_sparse_tables_are_binned_as_dense_ones(dtype, index_dtype, weighted):
         Binner(max_bins=50, subsample_for_bin=2500),
     )
     dense = binners[0].fit_transform(StandIn(X), weights)
-    binned = binners[1].fit_transform(StandIn(sparse_csc=sparse), weights)
+    binned = binners[1].fit_transform(StandIn(sparse=SparseLayouts(sparse)), weights)
     np.testing.assert_array_equal(*(b.threshold_values for b in binners))
     np.testing.assert_array_equal(*(b.threshold_starts for b in binners))
     np.testing.assert_array_equal(binned.by_column, dense.by_column)
@@ -422,7 +427,7 @@ def test_infinity_is_an_error_that_names_its_column_and_row(dtype, infinity):
     sparse = scipy.sparse.csc_matrix(X.astype("float32"))
     names = tuple(f"c{j}" for j in range(40))
     columns = [Numbers(x) for x in X.T]
-    for table in (StandIn(X), StandIn(np.asfortranarray(X)), StandIn(sparse_csc=sparse)):
+    for table in (StandIn(X), StandIn(np.asfortranarray(X)), StandIn(sparse=SparseLayouts(sparse))):
         with pytest.raises(DataError, match=r"X, column 38 .* row 613\b"):
             Binner().fit_transform(table)
     with pytest.raises(DataError, match=r"X, column 'c38' .* row 613\b"):

@@ -462,7 +462,7 @@ class TestSparse:
     def test_what_is_not_stored_is_zero_and_nan_is_missing(self, form, kind):
         X = getattr(scipy.sparse, f"{form}_{kind}")(self.DENSE)
         schema, table = learn_schema(X)
-        assert table.sparse_csc.format == "csc"
+        assert table.sparse.csc.format == "csc"
         assert contents(table, schema) == [[0, 0, 2], [1.5, 0, 0], [0, None, 0]]
         np.testing.assert_array_equal(as_matrix(table), self.DENSE)
         assert contents(table.take(np.array([2])), schema) == [[2], [0], [0]]
@@ -480,7 +480,7 @@ class TestSparse:
         X = scipy.sparse.random(50, 4, density=0.5, random_state=0)
         rows = np.random.default_rng(1).permutation(50)[:30]
         taken = learn_schema(X)[1].take(rows)
-        assert taken.sparse_csc.has_canonical_format
+        assert taken.sparse.csc.has_canonical_format
         np.testing.assert_array_equal(as_matrix(taken), X.toarray()[rows])
 
     def test_duplicate_entries_add_up_and_the_input_is_left_alone(self):
@@ -503,7 +503,7 @@ class TestSparse:
 
     def test_long_doubles_become_float64(self):
         _, table = learn_schema(scipy.sparse.csr_array(self.DENSE.astype("g")))
-        assert table.sparse_csc.dtype == np.float64
+        assert table.sparse.matrix.dtype == np.float64
         np.testing.assert_array_equal(as_matrix(table), self.DENSE)
 
     def test_complex_numbers_are_refused(self):

@@ -54,8 +54,8 @@ class AdaBoost(TableEstimator):
     def _rows(self, X: Any) -> tuple[Any, int]:
         """Read a table for the base models; also return the number of threads."""
         if isinstance(self._fitted_model(), TreeCommittee):
-            matrix = self._matrix(X)
-            return matrix, self._threads_for(matrix)
+            rows = self._tree_rows(X)
+            return rows, self._threads_for(rows)
         return check_columns(self, X), 1
 
     def __sklearn_tags__(self) -> Tags:
@@ -213,6 +213,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         return AdditiveTrees(
             ensemble=model.decision_trees(),
             matrix=self._matrix,
+            stored=self._stored,
             sources=np.arange(model.schema.n_features),
             feature_names=column_names(model.schema),
             output_names=tuple(class_names(self.classes_)),

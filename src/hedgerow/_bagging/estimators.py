@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -155,13 +156,14 @@ class Bagging(TableEstimator):
         model, hard = self._fitted_model(), is_hard(self)
         if isinstance(model, BaggedModel):
             return model.mean(check_columns(self, X), self._jobs(), hard=hard)
-        matrix = self._matrix(X)
-        return model.mean(matrix, self._threads_for(matrix), leaf_values(model, hard=hard))
+        rows = self._tree_rows(X)
+        return model.mean(rows, self._threads_for(rows), leaf_values(model, hard=hard))
 
     def _additive_trees(self) -> AdditiveTrees:
         model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
         if isinstance(model, ForestModel):
-            return model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            trees = model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            return replace(trees, stored=self._stored)
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
                 f"model: the estimators of this {type(self).__name__} are "
@@ -176,8 +178,8 @@ class Bagging(TableEstimator):
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return model.by_base_model(check_columns(self, X), self._jobs())
-        matrix = self._matrix(X)
-        leaves = model.leaves(matrix, self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        leaves = model.leaves(rows, self._threads_for(rows))
         by_leaf = model.forest.value
         if isinstance(model.outputs, ClassOutputs):
             return model.outputs.votes(by_leaf)[leaves.T]

@@ -23,7 +23,7 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from hedgerow._bagging.base_models import BaggedModel, BaggingTrainingSet, Jobs, in_parallel
 from hedgerow._bagging.sampling import BaggingSamples, column_samples, read_samples
 from hedgerow._contract import SklearnEstimator
-from hedgerow._data.intake import as_matrix
+from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.sources import refuse_no_table
@@ -158,9 +158,9 @@ def _fit_as_forest(
     model = fit_trees(settings, data)
     attributes = column_attributes(data.schema) | data.outputs.attributes()
     if bagging.oob_score:
-        matrix = as_matrix(data.table, model.category_bins)
+        rows = rows_of(data.table, model.binner)
         values = leaf_values(model, hard=is_hard(bagging))
-        means = model.out_of_bag_means(matrix, settings.n_threads, values)
+        means = model.out_of_bag_means(rows, settings.n_threads, values)
         score = bagging.oob_score
         attributes |= attributes_of_means(data.outputs, means, data.y, score, "estimator")
     return attributes | {"_model": model}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
-from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_rows import TreeRows, rows_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
@@ -115,8 +115,8 @@ class BoostedModel:
         """Return a table as the matrix that trees split."""
         return as_matrix(self.statistics.encode(table), self.category_bins)
 
-    def rows(self, table: Table, n_threads: int = 1) -> NDArray[Any] | BinnedRows:
-        """Return a table as the matrix that trees split, or in bins if it is read from files."""
+    def rows(self, table: Table, n_threads: int = 1) -> TreeRows:
+        """Return a table as trees read it: a matrix, if it is neither sparse nor in files."""
         return rows_of(self.statistics.encode(table), self.binner, n_threads)
 
     @cached_property

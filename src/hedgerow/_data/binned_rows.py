@@ -1,4 +1,4 @@
-"""Rows for a predictor: the matrix of a table in memory, or the bins of one that is not.
+"""Rows for a predictor: a matrix, the stored values of a sparse table, or bins of one in files.
 
 A tree that was grown on bins sends all values of a bin the same way, so any value of the bin can
 stand for the others: predictions from bins have the bits of those from numbers.
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow import _native
 from hedgerow._data.binning import MISSING_BIN, Binner
-from hedgerow._data.table import Table, as_matrix
+from hedgerow._data.sparse import SparseLayouts
+from hedgerow._data.table import Table, as_matrix, float_for
 
 # Values in a block: 4 MB of float64, which stay in the cache between conversion and prediction.
 _BLOCK_VALUES = 1 << 19
@@ -49,6 +51,21 @@ class BinnedRows:
             yield rows, part.T
 
 
+StoredRows = _native.StoredRows
+TreeRows = NDArray[Any] | BinnedRows | StoredRows
+
+
+def stored_rows(table: SparseLayouts) -> StoredRows:
+    """Return a sparse table as predictors read it, which visit its stored values only."""
+    csr = table.csr
+    return StoredRows(
+        csr.indptr.astype(np.int64, copy=False),
+        csr.indices.astype(np.int32, copy=False),
+        csr.data.astype(float_for(csr.data), copy=False),
+        csr.shape[1],
+    )
+
+
 def _values_of_bins(binner: Binner) -> NDArray[np.float64]:
     """Return a value in each bin of each feature, (n_features, 256); bin numbers of categories."""
     thresholds = binner.thresholds
@@ -64,13 +81,13 @@ def _values_of_bins(binner: Binner) -> NDArray[np.float64]:
     return values
 
 
-def rows_of(
-    table: Table, binner: Binner, threads: int = 1, *, drops: bool = False
-) -> NDArray[Any] | BinnedRows:
+def rows_of(table: Table, binner: Binner, threads: int = 1, *, drops: bool = False) -> TreeRows:
     """Return a table as trees read it that were grown on the bins of `binner`.
 
     `drops` if nobody needs the table afterwards.
     """
+    if table.sparse is not None:
+        return stored_rows(table.sparse)
     if table.is_streamed:
         binned = binner.transform(table, columns_only=True, drops=drops, threads=threads)
         return BinnedRows(binned.by_column, binner)

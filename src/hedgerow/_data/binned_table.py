@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.columns import CategoricalColumn, NumericColumn, RowSelection
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.table import Table, TableSchema
 from hedgerow._types import Indices
 
@@ -106,9 +107,9 @@ class BinnedTable(Table):
         return self._unbinned().dense
 
     @property
-    def sparse_csc(self) -> Any:
-        """The rows as a sparse matrix, if the whole table is one."""
-        return self._unbinned().sparse_csc
+    def sparse(self) -> SparseLayouts | None:  # type: ignore[override]
+        """The rows as a sparse table, if the whole table is one."""
+        return self._unbinned().sparse
 
     @property
     def is_streamed(self) -> bool:

@@ -20,6 +20,7 @@ from hedgerow._collective import workers
 from hedgerow._data.columns import has_whole_strides
 from hedgerow._data.names import Names
 from hedgerow._data.shared_thresholds import find_shared_thresholds
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ModelFileError
 
@@ -30,13 +31,13 @@ _CACHE_LINE = 64
 
 
 class BinnableTable(Protocol):
-    """The part of a `Table` that binning uses: a 2-d array, a CSC matrix, or single columns."""
+    """The part of a `Table` that binning uses: a 2-d array, a sparse table, or single columns."""
 
     names: Names | None
     n_rows: int
     n_features: int
     dense: NDArray[Any] | None
-    sparse_csc: Any
+    sparse: SparseLayouts | None
 
     @property
     def shared_bins(self) -> BinSource | None:
@@ -285,7 +286,7 @@ class Binner:
     def map_batch(self, batch: BinnableTable, by_column: NDArray[np.uint8], threads: int) -> None:
         """Map a table in memory to bins by column."""
         if not self._map(batch, by_column, None, batch.n_features, threads):
-            _report_infinity(batch)
+            report_infinity(batch)
 
     def _fit_thresholds(
         self, table: BinnableTable, weights: NDArray[np.float64] | None, threads: int
@@ -295,11 +296,11 @@ class Binner:
             thresholds = find_shared_thresholds(
                 table, weights, bins, n_sample, seed, threads, workers()
             )
-        elif table.sparse_csc is None:
+        elif table.sparse is None:
             columns = _columns(table)
             thresholds = _native.find_thresholds(columns, weights, bins, n_sample, seed, threads)
         else:
-            data, rows, starts = _csc(table)
+            data, rows, starts = stored_values(table.sparse)
             thresholds = _native.find_sparse_thresholds(
                 data, rows, starts, table.n_rows, weights, bins, n_sample, seed, threads
             )
@@ -356,7 +357,7 @@ class Binner:
             by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
         for first, piece in table.pieces(drops=drops):
             if not self._map(piece, by_column, by_row, width, threads, first):
-                _report_infinity(piece)
+                report_infinity(piece)
             del piece  # before the next is bound
         binned = self._binned(by_column, by_row)
         return binned if columns_only else self.with_rows(binned, threads=threads)
@@ -388,7 +389,7 @@ class Binner:
         places = own_columns(binned.n_features)
         if workers().size == 1:  # of several, each knows only whether its own rows are exclusive
             places = _native.bundle_features(
-                binned.by_column, binned.n_bins, self._zero_bins()
+                binned.by_column, binned.n_bins, self.zero_bins()
             ).reshape(-1, 5)
         has_missing = workers().max(_native.find_missing(binned.by_column, threads))
         return _native.join_columns(places, binned.n_bins, has_missing).reshape(-1, 5)
@@ -398,7 +399,7 @@ class Binner:
         fewest = np.sort(self.n_bins)[:2]
         return len(fewest) == 2 and int(fewest.prod()) < MISSING_BIN
 
-    def _zero_bins(self) -> NDArray[np.int32]:
+    def zero_bins(self) -> NDArray[np.int32]:
         """Return the bin of 0 in each feature, -1 for a categorical one."""
         negative = np.concatenate([[0], np.cumsum(self.threshold_values < 0)])
         bins = np.diff(negative[self.threshold_starts]).astype(np.int32)
@@ -416,8 +417,8 @@ class Binner:
     ) -> bool:
         """Fill the layouts from a row on; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
-        if table.sparse_csc is not None:
-            data, rows, columns = _csc(table)
+        if table.sparse is not None:
+            data, rows, columns = stored_values(table.sparse)
             return _native.map_sparse_to_bins(
                 data, rows, columns, thresholds, starts, by_column, by_row, width, threads
             )
@@ -542,7 +543,7 @@ def _check_starts(
 
 
 def _columns(table: BinnableTable) -> _Columns:
-    if table.sparse_csc is not None:
+    if table.sparse is not None:
         return []
     if table.dense is not None and has_whole_strides(table.dense):
         return table.dense
@@ -565,13 +566,14 @@ def _with_whole_strides(array: NDArray[Any]) -> NDArray[Any]:
     return array if has_whole_strides(array) else np.ascontiguousarray(array)
 
 
-def _csc(table: BinnableTable) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    csc = table.sparse_csc
+def stored_values(table: SparseLayouts) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Return the values of a sparse table column by column, their rows, and where columns begin."""
+    csc = table.csc
     return csc.data, csc.indices, csc.indptr.astype(np.int64, copy=False)
 
 
 def _codes_by_feature(table: BinnableTable) -> dict[int, NDArray[np.int32]]:
-    if table.dense is not None or table.sparse_csc is not None:
+    if table.dense is not None or table.sparse is not None:
         return {}
     _, first = next(table.pieces())
     features = [f for f in range(table.n_features) if hasattr(first.column(f), "codes")]
@@ -596,7 +598,7 @@ def _bins_of_categories(
     return bins
 
 
-def _report_infinity(table: BinnableTable) -> NoReturn:
+def report_infinity(table: BinnableTable) -> NoReturn:
     """Raise for the first row that holds an infinity, and its first such column."""
     row, j = min(
         (int(np.argmax(infinite)), j)

@@ -35,7 +35,7 @@ class FewRows(Table):
 
     def __init__(self, numbers: NDArray[np.float64], schema: TableSchema) -> None:
         self.numbers, self._is_categorical = numbers, schema.categories
-        self.names, self.dense, self.sparse_csc = schema.feature_names, None, None
+        self.names, self.dense, self.sparse = schema.feature_names, None, None
         self.n_rows, self.n_features = numbers.shape
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:

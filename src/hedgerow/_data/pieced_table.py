@@ -52,7 +52,7 @@ class PiecedTable(Table):
         ]
         first = self._parts[0][0]
         self.names, self.n_features = first.names, first.n_features
-        self.dense, self.sparse_csc, self._columns = None, None, ()
+        self.dense, self.sparse, self._columns = None, None, ()
         self.n_rows = sum(map(_count, self._parts))
 
     @property

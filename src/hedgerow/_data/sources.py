@@ -34,7 +34,7 @@ from hedgerow._data.columns import (
     read_objects,
 )
 from hedgerow._data.names import Names, column_label, listed, read_names
-from hedgerow._data.sparse import sound
+from hedgerow._data.sparse import SparseLayouts, sound
 from hedgerow._peers import library_of
 from hedgerow.exceptions import DataError
 
@@ -55,7 +55,7 @@ class Source:
     names: Names | None
     read: Callable[[int], NumericColumn | LabelColumn]
     dense: NDArray[Any] | None = None
-    sparse: Any = None
+    sparse: SparseLayouts | None = None
 
     def __post_init__(self) -> None:
         require_columns(self.n_rows, self.n_features)
@@ -189,19 +189,20 @@ def _open_sparse(X: Any) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
-    csc = sound(X).astype(_sparse_dtype(X.dtype), copy=False).tocsc()
-    if not csc.has_canonical_format:
-        csc = csc.copy() if X.format == "csc" else csc  # whose arrays are the caller's
-        csc.sum_duplicates()
-    csc = scipy.sparse.csc_array(
-        tuple(np.ascontiguousarray(part) for part in (csc.data, csc.indices, csc.indptr)),
-        shape=csc.shape,
-    )
+    matrix = sound(X).astype(_sparse_dtype(X.dtype), copy=False)
+    if matrix.format != "csr" or not matrix.has_canonical_format:
+        matrix = matrix.tocsc()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy() if X.format == "csc" else matrix  # whose arrays are the caller's
+        matrix.sum_duplicates()
+    kind = scipy.sparse.csr_array if matrix.format == "csr" else scipy.sparse.csc_array
+    parts = (np.ascontiguousarray(part) for part in (matrix.data, matrix.indices, matrix.indptr))
+    sparse = SparseLayouts(kind(tuple(parts), shape=matrix.shape))
 
     def read(j: int) -> NumericColumn:
-        return NumericColumn(dense_column(csc, j))
+        return NumericColumn(dense_column(sparse.csc, j))
 
-    return Source(csc.shape[0], csc.shape[1], None, read, sparse=csc)
+    return Source(matrix.shape[0], matrix.shape[1], None, read, sparse=sparse)
 
 
 def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

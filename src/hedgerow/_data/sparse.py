@@ -1,4 +1,4 @@
-"""Validation of the index arrays of sparse matrices, for every function that accepts X.
+"""Sparse tables: validation of their index arrays, for every function that accepts X; two layouts.
 
 SciPy selects rows, converts and multiplies without checking the index arrays, so an invalid index
 reads or writes outside the matrix. SciPy also caches whether indices are sorted, and the cache is
@@ -7,6 +7,7 @@ stale if the arrays were changed since then.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,42 @@ from numpy.typing import NDArray
 from hedgerow.exceptions import DataError
 
 _COMPRESSED = ("csr", "csc", "bsr")
+
+
+class SparseLayouts:
+    """A valid sparse matrix, by rows and by columns; the layout that X does not have is made once.
+
+    `matrix` has sorted indices without duplicates, in CSR or CSC format.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    @cached_property
+    def csc(self) -> Any:
+        """The table by columns."""
+        return self.matrix.tocsc()
+
+    @cached_property
+    def csr(self) -> Any:
+        """The table by rows."""
+        return self.matrix.tocsr()
+
+    def columns(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some columns as a matrix of floats."""
+        values = self.csc[:, chosen].toarray()
+        return np.ascontiguousarray(values, np.result_type(np.float32, values.dtype))
+
+    def take(self, rows: Any) -> SparseLayouts:
+        """Return some of the rows: a slice, indices, or a mask."""
+        taken = self.csr[rows]
+        taken.sort_indices()
+        return SparseLayouts(taken)
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether X is a sparse matrix, or rows of one that share bins."""
+    return scipy.sparse.issparse(X) or getattr(X, "sparse", None).__class__ is SparseLayouts
 
 
 def sound(X: Any, name: str = "X") -> Any:

@@ -64,7 +64,7 @@ class StreamedTable(Table):
         rows: NDArray[np.intp] | None = None,
         verbose: int = 0,
     ) -> None:
-        self.names, self.dense, self.sparse_csc = names, None, None
+        self.names, self.dense, self.sparse = names, None, None
         self.n_rows = files.n_rows if rows is None else len(rows)
         self.n_features = len(sources)
         self._files, self._sources, self._rows = files, tuple(sources), rows

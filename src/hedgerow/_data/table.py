@@ -36,6 +36,7 @@ from hedgerow._data.names import (
     names_to_json,
 )
 from hedgerow._data.sources import Source
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow.exceptions import DataError, ParameterError
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
@@ -172,24 +173,24 @@ class Table:
     dense : ndarray of shape (n_rows, n_features), or None
         The table as one array of booleans, integers or floats, with any strides, if it was passed
         as one and no column is categorical. Not a copy.
-    sparse_csc : scipy sparse matrix or array in CSC format, sorted, without duplicates, or None
+    sparse : SparseLayouts, or None
         The table, if it was passed as a sparse matrix and no column is categorical.
     """
 
-    __slots__ = ("_columns", "dense", "n_features", "n_rows", "names", "sparse_csc")
+    __slots__ = ("_columns", "dense", "n_features", "n_rows", "names", "sparse")
 
     def __init__(
         self,
         names: Names | None,
         *,
         dense: NDArray[Any] | None = None,
-        sparse_csc: Any = None,
+        sparse: SparseLayouts | None = None,
         columns: Sequence[NumericColumn | CategoricalColumn] = (),
     ) -> None:
         self.names = names
         self.dense = dense
-        self.sparse_csc = sparse_csc
-        whole = dense if dense is not None else sparse_csc
+        self.sparse = sparse
+        whole = dense if sparse is None else sparse.matrix
         self._columns = columns if whole is None else ()
         if whole is not None:
             self.n_rows, self.n_features = whole.shape
@@ -243,18 +244,16 @@ class Table:
         """Return column j: a view where possible, with zeros filled in if sparse."""
         if self.dense is not None:
             return NumericColumn(self.dense[:, j])
-        if self.sparse_csc is not None:
-            return NumericColumn(dense_column(self.sparse_csc, j))
+        if self.sparse is not None:
+            return NumericColumn(dense_column(self.sparse.csc, j))
         return self._columns[j]
 
     def take(self, rows: RowSelection) -> Table:
         """Return a table of some rows: a slice, indices, or a mask."""
         if self.dense is not None:
             return Table(self.names, dense=self.dense[rows])
-        if self.sparse_csc is not None:
-            csc = self.sparse_csc[rows].tocsc()
-            csc.sort_indices()
-            return Table(self.names, sparse_csc=csc)
+        if self.sparse is not None:
+            return Table(self.names, sparse=self.sparse.take(rows))
         return Table(self.names, columns=[column.take(rows) for column in self._columns])
 
 
@@ -267,14 +266,14 @@ def finite_table(
 ) -> Table:
     """Create a table from columns, or from a source that is a matrix, and refuse infinities."""
     if columns is None:
-        table = Table(names, dense=source.dense, sparse_csc=source.sparse)
+        table = Table(names, dense=source.dense, sparse=source.sparse)
     else:
         table = Table(names, dense=_one_matrix(columns), columns=columns)
     if source.dense is not None:
         refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
     elif table.dense is not None:
         refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
-    elif table.sparse_csc is None or np.isinf(table.sparse_csc.data).any():
+    elif table.sparse is None or np.isinf(table.sparse.matrix.data).any():
         _refuse_infinite_columns(table, n_jobs)
     return table
 
@@ -319,13 +318,13 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
         raise needs_matrix_error("This")
     dense = table.dense
     if dense is not None:
-        return dense if dense.dtype in _FLOATS else dense.astype(_float_for(dense))
-    if table.sparse_csc is not None:
-        data = table.sparse_csc.data
-        return np.ascontiguousarray(table.sparse_csc.toarray().astype(_float_for(data), copy=False))
+        return dense if dense.dtype in _FLOATS else dense.astype(float_for(dense))
+    if table.sparse is not None:
+        matrix = table.sparse.csr
+        return np.ascontiguousarray(matrix.toarray().astype(float_for(matrix.data), copy=False))
     columns = [table.column(j) for j in range(table.n_features)]
     numbers = (c.values for c in columns if isinstance(c, NumericColumn))
-    dtype = np.result_type(np.float32, *(_float_for(values) for values in numbers))
+    dtype = np.result_type(np.float32, *(float_for(values) for values in numbers))
     by_column = np.empty((table.n_features, table.n_rows), dtype)
     for own_row, j in zip(by_column, range(table.n_features), strict=True):
         column = columns[j]
@@ -355,9 +354,9 @@ def iter_dense_blocks(
     if table.dense is not None and table.dense.dtype in _FLOATS:
         yield 0, table.dense
         return
-    if table.sparse_csc is not None:
-        by_row = table.sparse_csc.tocsr()
-        dtype = _float_for(by_row.data)
+    if table.sparse is not None:
+        by_row = table.sparse.csr
+        dtype = float_for(by_row.data)
         for start in range(0, table.n_rows, block_rows):
             yield start, by_row[start : start + block_rows].toarray().astype(dtype, copy=False)
         return
@@ -365,6 +364,6 @@ def iter_dense_blocks(
         yield start, as_matrix(table.take(slice(start, start + block_rows)), category_bins)
 
 
-def _float_for(values: NDArray[Any]) -> np.dtype[Any]:
+def float_for(values: NDArray[Any]) -> np.dtype[Any]:
     """Choose float32 if it holds every value of the dtype exactly, else float64."""
     return np.result_type(np.float32, values.dtype)

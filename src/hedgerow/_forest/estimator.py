@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow._arguments import with_parameters
 from hedgerow._contract import TableInternals
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import LeafClassifier, LeafEstimator, LeafRegressor, adopt, by_batch
 from hedgerow._forest.fitting import ForestSettings, fit_forest
@@ -193,7 +194,8 @@ class Forest(LeafEstimator):
         return ForestInternals(**vars(super().__hedgerow__()), leaves=self._leaves)
 
     def _additive_trees(self) -> AdditiveTrees:
-        return self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+        trees = self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+        return replace(trees, stored=self._stored)
 
     def _leaf_indicator(self, X: Any) -> Any:
         leaves = self._leaves(X)
@@ -227,6 +229,10 @@ class Forest(LeafEstimator):
     def _values(self, X: Any) -> Floats:
         rows = self._tree_rows(X)
         return self._model.mean(rows, self._threads_for(rows))
+
+    def _tree_rows(self, X: Any) -> TreeRows:
+        is_matrix = self._fitted_model().combinations is not None
+        return self._matrix(X) if is_matrix else super()._tree_rows(X)
 
     def _training_matrix(self, X: Any) -> Any:
         matrix = self._matrix(X)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from hedgerow._arithmetic import sum_of
 from hedgerow._collective import Workers, workers
 from hedgerow._contract import internals
-from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs
@@ -99,7 +98,7 @@ def fit_forest(
     oob_score = settings.estimator.oob_score
     keep_targets = getattr(settings.estimator, "keep_targets", False)
     if oob_score or keep_targets:
-        matrix = rows_of(data.table, model.binner, settings.n_threads)
+        matrix = model.rows(data.table, settings.n_threads)
         if oob_score:
             attributes |= out_of_bag_attributes(
                 model, matrix, data.y, oob_score, settings.n_threads

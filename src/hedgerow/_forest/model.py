@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_rows import TreeRows, rows_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema
 from hedgerow._data.outputs import Outputs
+from hedgerow._data.table import Table, as_matrix
 from hedgerow._forest.combinations import Combinations
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow._tree.cart import BootstrapSamples, impurity_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.packed import PackedForest
-from hedgerow._tree.structure import Ensemble, Rows, RowsOrBins
+from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -49,7 +50,13 @@ class ForestModel:
         """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
 
-    def mean(self, matrix: RowsOrBins, n_threads: int, values: Floats | None = None) -> Floats:
+    def rows(self, table: Table, n_threads: int) -> TreeRows:
+        """Return a table as trees read it; combinations of features need a matrix."""
+        if self.combinations is not None:
+            return as_matrix(table, self.category_bins)
+        return rows_of(table, self.binner, n_threads)
+
+    def mean(self, matrix: TreeRows, n_threads: int, values: Floats | None = None) -> Floats:
         """Return the mean over the trees of the values of rows, (n_rows, n_values).
 
         `values` replace the values of the leaves.
@@ -62,14 +69,14 @@ class ForestModel:
         means /= self.forest.n_trees
         return means
 
-    def leaves(self, matrix: RowsOrBins, n_threads: int) -> NDArray[np.int32]:
+    def leaves(self, matrix: TreeRows, n_threads: int) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, counted over all trees."""
         return _joined(
             [self.forest.leaves(X, n_threads=n_threads) for _, X in self._tested(matrix)]
         )
 
     def out_of_bag_means(
-        self, matrix: RowsOrBins, n_threads: int, values: Floats | None = None
+        self, matrix: TreeRows, n_threads: int, values: Floats | None = None
     ) -> Floats:
         """Return the mean out-of-bag value of each row; NaN if it is in every sample."""
         bits, means = self.out_of_bag_bits(), []
@@ -82,12 +89,12 @@ class ForestModel:
                 means.append(sums / n_trees[:, np.newaxis])
         return _joined(means)
 
-    def _tested(self, matrix: RowsOrBins) -> Iterator[tuple[int, RowsOrBins]]:
+    def _tested(self, matrix: TreeRows) -> Iterator[tuple[int, TreeRows]]:
         """Yield the features that trees split on, by blocks of rows."""
         if self.combinations is None:
             yield 0, matrix
         else:
-            assert not isinstance(matrix, BinnedRows)
+            assert isinstance(matrix, np.ndarray)
             yield from self.combinations.blocks(matrix)
 
     def draw_counts(self, tree: int) -> NDArray[np.uint16]:

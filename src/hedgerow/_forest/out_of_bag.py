@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, r2_score
 
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.names import labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
 from hedgerow._result import PermutationImportance
-from hedgerow._tree.structure import Rows, RowsOrBins
+from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 
 
 def out_of_bag_attributes(
     model: ForestModel,
-    matrix: RowsOrBins,
+    matrix: TreeRows,
     y: NDArray[Any],
     score: bool | Callable[..., Any],
     n_threads: int,

@@ -65,6 +65,9 @@ def map_to_bins(table: object, thresholds: Annotated[NDArray[numpy.float64], dic
 def map_sparse_to_bins(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')] | None, width: int, threads: int) -> bool:
     """Returns whether every value was finite or missing."""
 
+def map_stored_to_bins(values: object, rows: object, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], threads: int) -> bool:
+    """Returns whether every stored value was finite or missing."""
+
 def interleave(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, threads: int) -> None:
     """Fills by_row from by_column."""
 
@@ -187,6 +190,14 @@ class VectorGrower:
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
         Grows a tree for all outputs (`output` is 0); writes the leaf of each row and the values of each leaf.
+        """
+
+class SparseGrower:
+    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None) -> None: ...
+
+    def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
+        """
+        Grows a tree for one output of a sparse table; writes the leaf of each row and the value of each leaf.
         """
 
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
@@ -356,6 +367,16 @@ def grow_exact_forest(order: Annotated[NDArray[numpy.uint32], dict(shape=(None, 
     Grows trees on sorted columns, each on its own sample; returns a tuple of arrays for each.
     """
 
+class StoredRows:
+    """Rows of a sparse table, for predictors."""
+
+    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def shape(self) -> tuple: ...
+
 class LinearTerms:
     """Slopes of leaves, or of nodes."""
 
@@ -375,7 +396,10 @@ class Predictor:
     def predict(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None: ...
 
     @overload
-    def predict(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None:
+    def predict(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None: ...
+
+    @overload
+    def predict(self, rows: StoredRows, stages: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), device='cpu')], first_tree: int, stage_trees: int, start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)] | None, n_threads: int) -> None:
         """
         Fill stages (stages, rows, outputs): the base score, or start, plus trees.
         """
@@ -384,7 +408,10 @@ class Predictor:
     def apply(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+    @overload
+    def apply(self, rows: StoredRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
         """Fill leaves (rows, trees) with the node in which each row ends."""
 
 def add_tree_binned(feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], split_bin: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], missing_left: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], category_set: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], category_bits: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_threads: int) -> None:
@@ -513,21 +540,30 @@ class PackedForest:
     def add(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def add(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
+    def add(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None: ...
+
+    @overload
+    def add(self, rows: StoredRows, first: int, last: int, values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_threads: int) -> None:
         """Add the values of trees [first, last) to the sums (rows, values)."""
 
     @overload
     def apply(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
+    def apply(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None: ...
+
+    @overload
+    def apply(self, rows: StoredRows, leaves: Annotated[NDArray[numpy.int32], dict(shape=(None, None), device='cpu')], n_threads: int) -> None:
         """Fill leaves (rows, trees) with leaf numbers, counted over all trees."""
 
     @overload
     def add_out_of_bag(self, rows: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None: ...
 
     @overload
-    def add_out_of_bag(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
+    def add_out_of_bag(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None: ...
+
+    @overload
+    def add_out_of_bag(self, rows: StoredRows, bits: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], n_summed: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], n_threads: int) -> None:
         """
         Add to each row the values of the trees whose bit is set for it, and count them.
         """

@@ -112,14 +112,14 @@ def read_queries(X: Any, schema: TableSchema, metric: DistanceMetric, estimator_
 
 def _numbers(table: Table, metric: DistanceMetric, estimator_name: str) -> Any:
     _refuse_missing(table, metric, estimator_name)
-    if table.sparse_csc is None:
+    if table.sparse is None:
         rows = np.ascontiguousarray(as_matrix(table), np.float64)
         if metric.name == "precomputed":
             _refuse_negative(rows)
         return rows
     if not metric.spec.supports_sparse:
         _refuse_sparse(table, metric)
-    return scipy.sparse.csr_array(table.sparse_csc.tocsr(), dtype=np.float64)
+    return scipy.sparse.csr_array(table.sparse.csr, dtype=np.float64)
 
 
 def _refuse_negative(distances: Any) -> None:
@@ -132,7 +132,7 @@ def _refuse_negative(distances: Any) -> None:
 
 
 def _refuse_sparse(table: Table, metric: DistanceMetric) -> None:
-    if table.sparse_csc is None:
+    if table.sparse is None:
         return
     if metric.name == "precomputed":
         raise DataError(
@@ -146,8 +146,8 @@ def _refuse_sparse(table: Table, metric: DistanceMetric) -> None:
 
 
 def _refuse_missing(table: Table, metric: DistanceMetric, estimator_name: str) -> None:
-    if table.sparse_csc is not None:
-        if np.isnan(table.sparse_csc.data).any():
+    if table.sparse is not None:
+        if np.isnan(table.sparse.matrix.data).any():
             raise _missing_error("X", metric, estimator_name)
         return
     dense = table.dense

@@ -94,9 +94,9 @@ def _checked_csr(X: Any, estimator_name: str) -> Any:
 
 
 def _matrix_of(table: Table) -> Any:
-    if table.sparse_csc is None:
+    if table.sparse is None:
         return np.ascontiguousarray(as_matrix(table))
-    csr = table.sparse_csc.tocsr()
+    csr = table.sparse.csr
     return csr.astype(np.result_type(np.float32, csr.dtype), copy=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from hedgerow._contract import internals
+from hedgerow._data.binned_rows import stored_rows
 from hedgerow._data.names import Labels, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator
 from hedgerow._params import short_repr
@@ -22,6 +24,10 @@ from hedgerow.exceptions import ParameterError
 
 def _as_it_is(X: Any) -> Any:
     return X
+
+
+def _not_sparse(_: Any) -> SparseLayouts | None:
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,8 @@ class AdditiveTrees:
         Number of threads.
     features : function of a table
         Returns the table without columns that are not features, such as a ranker's queries.
+    stored : function of a table
+        Returns a sparse table whose columns are the features, and None for any other.
     prediction : Meaning or None
         The predictions from scores, such as probabilities; None if they are the scores.
     """
@@ -67,6 +75,7 @@ class AdditiveTrees:
     unit: str
     n_threads: int = 1
     features: Callable[[Any], Any] = _as_it_is
+    stored: Callable[[Any], SparseLayouts | None] = _not_sparse
     prediction: Meaning | None = None
 
     def __post_init__(self) -> None:
@@ -80,7 +89,30 @@ class AdditiveTrees:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the raw scores of a table's rows, (n_rows, n_outputs)."""
-        return self.ensemble.predict_raw(self.matrix(X), n_threads=self.n_threads)
+        stored = self.stored(X)
+        rows = self.matrix(X) if stored is None else stored_rows(stored)
+        return self.ensemble.predict_raw(rows, n_threads=self.n_threads)
+
+    def of_used_features(self) -> tuple[AdditiveTrees, NDArray[np.intp]]:
+        """Return the same trees for a table of the columns that they use, and which these are.
+
+        Its `matrix` reads the whole table. Of a sparse one, only the used columns are filled in.
+        """
+        ensemble, used = self.ensemble.with_used_features()
+        columns, sources = np.unique(self.sources[used], return_inverse=True)
+
+        def matrix(X: Any) -> Rows:
+            stored = self.stored(X)
+            return self.matrix(X)[:, used] if stored is None else stored.columns(used)
+
+        trees = replace(
+            self,
+            ensemble=ensemble,
+            matrix=matrix,
+            sources=sources.astype(np.int64),
+            feature_names=Labels([self.feature_names[c] for c in columns.tolist()]),
+        )
+        return trees, columns
 
 
 def additive_trees(model: Any) -> AdditiveTrees:

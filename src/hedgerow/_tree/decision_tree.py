@@ -165,6 +165,7 @@ class DecisionTree(LeafEstimator):
         return AdditiveTrees(
             ensemble=model.ensemble,
             matrix=self._matrix,
+            stored=self._stored,
             sources=np.arange(model.schema.n_features),
             feature_names=column_names(model.schema),
             output_names=leaf_names(model.outputs),

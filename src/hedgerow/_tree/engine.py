@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow import _native
 from hedgerow._collective import workers
 from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.sparse_bins import SparseBinnedMatrix
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
@@ -106,8 +107,8 @@ class HistogramEngine:
 
     Parameters
     ----------
-    binned : BinnedMatrix
-        The table, by row and by column.
+    binned : BinnedMatrix or SparseBinnedMatrix
+        The table, by row and by column, or its entries by column if `vector` is False.
     params : GrowthParams
         The growth parameters.
     base_score : float64 array (n_outputs,)
@@ -120,38 +121,22 @@ class HistogramEngine:
 
     def __init__(
         self,
-        binned: BinnedMatrix,
+        binned: BinnedMatrix | SparseBinnedMatrix,
         params: GrowthParams,
         base_score: Floats,
         *,
         vector: bool = False,
         n_threads: int = 1,
     ) -> None:
-        if binned.by_row is None:
-            raise ValueError("histograms need the table by row")
         self.n_outputs = len(base_score)
         self.n_trees = 1 if vector else self.n_outputs
         self.keeps_monotone = not vector
         self._n_threads = n_threads
         communicator = workers().communicator
-        make: Callable[..., Any] = _native.VectorGrower if vector else _native.ScalarGrower
-        if communicator is not None:
-            make = partial(
-                _native.DistributedGrower, communicator=communicator, leaves_ahead=LEAVES_AHEAD
-            )
-        self._grower = make(
-            binned.by_column,
-            binned.by_row,
-            binned.n_bins,
-            binned.is_categorical,
-            binned.places,
-            binned.width,
-            binned.threshold_values,
-            binned.threshold_starts,
-            _native.GrowthParams(params),
-            _native.Constraints(params),
-            n_threads,
-        )
+        if isinstance(binned, SparseBinnedMatrix):
+            self._grower = _sparse_grower(binned, params, vector, n_threads)
+        else:
+            self._grower = _grower(binned, params, vector, n_threads)
         n_total = workers().count(binned.n_rows)
         self._gradients = _native.GradientStore(
             binned.n_rows, self.n_outputs, n_threads, vector, n_total, communicator
@@ -229,6 +214,52 @@ class HistogramEngine:
         leaf = self.leaf_of_row(output)
         for place, served in enumerate(range(output, self.n_outputs, self.n_trees)):
             slopes.add(tree, place, leaf, self._scores[served], self._n_threads)
+
+
+def _grower(binned: BinnedMatrix, params: GrowthParams, vector: bool, n_threads: int) -> Any:
+    """Return what grows trees on a table, or on the rows of all workers."""
+    if binned.by_row is None:
+        raise ValueError("histograms need the table by row")
+    communicator = workers().communicator
+    make: Callable[..., Any] = _native.VectorGrower if vector else _native.ScalarGrower
+    if communicator is not None:
+        make = partial(
+            _native.DistributedGrower, communicator=communicator, leaves_ahead=LEAVES_AHEAD
+        )
+    return make(
+        binned.by_column,
+        binned.by_row,
+        binned.n_bins,
+        binned.is_categorical,
+        binned.places,
+        binned.width,
+        binned.threshold_values,
+        binned.threshold_starts,
+        _native.GrowthParams(params),
+        _native.Constraints(params),
+        n_threads,
+    )
+
+
+def _sparse_grower(
+    binned: SparseBinnedMatrix, params: GrowthParams, vector: bool, n_threads: int
+) -> Any:
+    """Return what grows trees of one output on a sparse table."""
+    if vector:
+        raise ValueError("trees with vector leaves need the table by row")
+    return _native.SparseGrower(
+        binned.starts,
+        binned.rows,
+        binned.bins,
+        binned.n_bins,
+        binned.zero_bins,
+        binned.n_rows,
+        binned.threshold_values,
+        binned.threshold_starts,
+        _native.GrowthParams(params),
+        _native.Constraints(params),
+        n_threads,
+    )
 
 
 class ExactEngine:

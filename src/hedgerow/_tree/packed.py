@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binning import Binner
-from hedgerow._tree.structure import RowsOrBins, Tree
+from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 
 Features = NDArray[np.int16] | NDArray[np.int32]
@@ -137,7 +137,7 @@ class PackedForest:
 
     def sum_values(
         self,
-        X: RowsOrBins,
+        X: TreeRows,
         *,
         first: int = 0,
         last: int | None = None,
@@ -157,7 +157,7 @@ class PackedForest:
 
     def sum_out_of_bag(
         self,
-        X: RowsOrBins,
+        X: TreeRows,
         bits: NDArray[np.uint8],
         *,
         values: Floats | None = None,
@@ -177,15 +177,15 @@ class PackedForest:
             )
         return sums, n_summed
 
-    def leaves(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def leaves(self, X: TreeRows, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, (n_rows, n_trees), as an index into `value`."""
         leaves = np.empty((len(X), self.n_trees), np.int32)
         for rows, block in self._blocks(X):
             self.predictor().apply(block, leaves[rows], n_threads)
         return leaves
 
-    def _blocks(self, X: RowsOrBins) -> Iterable[tuple[slice, NDArray[Any]]]:
-        """Return matrices of rows: one, or the blocks of rows that are in bins."""
+    def _blocks(self, X: TreeRows) -> Iterable[tuple[slice, Any]]:
+        """Return all rows at once, or the blocks of rows that are in bins."""
         if isinstance(X, BinnedRows):
             return X.blocks(np.unique(self.feature[self.feature >= 0]))
         return ((slice(0, len(X)), X),)
@@ -196,7 +196,7 @@ class PackedForest:
         nodes: NDArray[np.int32] = (node[leaves] - self.tree_offset[:-1]).astype(np.int32)
         return nodes
 
-    def apply(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def apply(self, X: TreeRows, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
         return self.nodes_of(self.leaves(X, n_threads=n_threads))
 

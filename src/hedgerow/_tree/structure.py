@@ -15,11 +15,10 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_rows import BinnedRows, StoredRows, TreeRows
 from hedgerow._tree.linear_leaves import LinearLeaves, joined_slopes
 
 Rows = NDArray[np.float32] | NDArray[np.float64]
-RowsOrBins = Rows | BinnedRows
 
 _NODE_DTYPES: dict[str, type[np.generic]] = {
     "feature": np.int32,
@@ -288,6 +287,20 @@ class Ensemble(_Nodes):
         trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
         return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
 
+    def with_used_features(self) -> tuple[Ensemble, NDArray[np.intp]]:
+        """Return the ensemble for a table of the features that it uses, and which these are."""
+        of_slopes = np.empty(0, np.int32) if self.slopes is None else self.slopes.feature
+        used = np.unique(np.concatenate([self.feature[self.feature >= 0], of_slopes]))
+        number = np.zeros(self.n_features + 1, np.int32)
+        number[used], number[-1] = np.arange(len(used)), -1  # leaves have no feature
+        slopes = self.slopes
+        if slopes is not None:
+            slopes = replace(slopes, feature=number[slopes.feature])
+        ensemble = replace(
+            self, feature=number[self.feature], slopes=slopes, n_features=max(len(used), 1)
+        )
+        return ensemble, used.astype(np.intp) if len(used) else np.zeros(1, np.intp)
+
     def validate(self) -> None:
         """Raise ValueError with the reason if these arrays are not an ensemble.
 
@@ -301,13 +314,13 @@ class Ensemble(_Nodes):
             self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
 
     def predict_raw(
-        self, X: RowsOrBins, *, n_trees: int | None = None, n_threads: int = 1
+        self, X: TreeRows, *, n_trees: int | None = None, n_threads: int = 1
     ) -> NDArray[np.float64]:
         """Return the scores of rows: the base score plus the trees' leaf values, in tree order.
 
         Parameters
         ----------
-        X : float32 or float64 array of shape (n_rows, n_features), of any strides, or BinnedRows
+        X : float array of shape (n_rows, n_features), of any strides, StoredRows or BinnedRows
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
             Number of trees to use.
@@ -327,7 +340,7 @@ class Ensemble(_Nodes):
 
     def add_trees(
         self,
-        X: RowsOrBins,
+        X: TreeRows,
         scores: NDArray[np.float64],
         first: int,
         last: int,
@@ -340,7 +353,9 @@ class Ensemble(_Nodes):
             own = scores[rows]
             predictor.predict(block, own[np.newaxis], first, last - first, own, n_threads)
 
-    def staged_raw(self, X: Rows, *, n_threads: int = 1) -> Iterator[NDArray[np.float64]]:
+    def staged_raw(
+        self, X: Rows | StoredRows, *, n_threads: int = 1
+    ) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round, with the same bits as ``predict_raw``."""
         predictor = self._predictor or self._prepare()
         per_round = self.trees_per_round
@@ -353,7 +368,7 @@ class Ensemble(_Nodes):
             scores = stages[-1].copy()
             yield from stages
 
-    def apply(self, X: RowsOrBins, *, n_threads: int = 1) -> NDArray[np.int32]:
+    def apply(self, X: TreeRows, *, n_threads: int = 1) -> NDArray[np.int32]:
         """Return the leaf of each row in each tree, as a node number, (n_rows, n_trees)."""
         predictor = self._predictor or self._prepare()
         leaves = np.empty((len(X), self.n_trees), dtype=np.int32)
@@ -361,8 +376,8 @@ class Ensemble(_Nodes):
             predictor.apply(block, leaves[rows], n_threads)
         return leaves
 
-    def _blocks(self, X: RowsOrBins) -> Iterable[tuple[slice, NDArray[Any]]]:
-        """Return matrices of rows: one, or the blocks of rows that are in bins."""
+    def _blocks(self, X: TreeRows) -> Iterable[tuple[slice, Any]]:
+        """Return all rows at once, or the blocks of rows that are in bins."""
         if isinstance(X, BinnedRows):
             return X.blocks(np.unique(self.feature[self.feature >= 0]))
         return ((slice(0, len(X)), X),)

@@ -188,15 +188,13 @@ def shap_values(
             "background=None is not supported with linear_leaves=True, because the contribution of "
             "a slope depends on the values of rows. Pass background rows, as in background=100."
         )
-    matrix = trees.matrix(X)
-    explainer = _explainer(trees)
-    rows = None if background is None else _background_rows(trees, matrix, background)
-    if rows is None:
-        base = np.array(explainer.expected)
-    else:
-        base = _column_means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
-    values = _explain(explainer, trees, matrix, rows, verbose, interactions=interactions)
-    base_values = np.tile(base, (len(matrix), 1))
+    explained, columns = trees, None
+    if trees.stored(X) is not None:  # the other columns have the value 0
+        explained, columns = trees.of_used_features()
+    values, base = _values_and_base(explained, X, background, verbose, interactions=interactions)
+    if columns is not None:
+        values = _spread(values, columns, trees.n_columns, interactions=interactions)
+    base_values = np.tile(base, (len(values), 1))
     if len(base) == 1:
         values, base_values = values[..., 0], base_values[:, 0]
     return ShapValues(
@@ -207,6 +205,34 @@ def shap_values(
         output_names=trees.output_names,
         unit=trees.unit,
     )
+
+
+def _values_and_base(
+    trees: AdditiveTrees, X: Any, background: Any, verbose: int, *, interactions: bool
+) -> tuple[Floats, Floats]:
+    """Return Shapley values, (n_rows, n_columns[, n_columns], n_outputs), and the base score."""
+    matrix = trees.matrix(X)
+    explainer = _explainer(trees)
+    rows = None if background is None else _background_rows(trees, matrix, background)
+    if rows is None:
+        base = np.array(explainer.expected)
+    else:
+        base = _column_means(trees.ensemble.predict_raw(rows, n_threads=trees.n_threads))
+    return _explain(explainer, trees, matrix, rows, verbose, interactions=interactions), base
+
+
+def _spread(
+    values: Floats, columns: NDArray[np.intp], n_columns: int, *, interactions: bool
+) -> Floats:
+    """Return values of some columns as values of all, 0 for the others."""
+    n_rows, n_outputs = values.shape[0], values.shape[-1]
+    if interactions:
+        spread = np.zeros((n_rows, n_columns, n_columns, n_outputs))
+        spread[:, columns[:, np.newaxis], columns] = values
+    else:
+        spread = np.zeros((n_rows, n_columns, n_outputs))
+        spread[:, columns] = values
+    return spread
 
 
 def _check_kind(interactions: Any, background: Any) -> None:

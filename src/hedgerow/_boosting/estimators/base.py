@@ -19,7 +19,7 @@ from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
-from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.target import fit_columns
 from hedgerow._estimator import TableEstimator, adopt, by_batch
@@ -269,7 +269,7 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
-    def _rows_in_bins(self, X: BinnedTable) -> NDArray[Any] | BinnedRows:
+    def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BoostedModel = self._fitted_model()
         return model.rows(self._read(X, model.schema))
 
@@ -281,6 +281,7 @@ class GradientBoosting(TableEstimator):
         return AdditiveTrees(
             ensemble=model.ensemble,
             matrix=self._matrix,
+            stored=self._stored,
             sources=model.statistics.sources,
             feature_names=column_names(model.schema),
             output_names=tuple(self._output_names(model)),
@@ -314,8 +315,9 @@ class GradientBoosting(TableEstimator):
 
     def _staged_scores(self, X: Any) -> Iterator[Floats]:
         """Yield raw scores after each round."""
-        matrix = self._matrix(X)
-        return self._model.ensemble.staged_raw(matrix, n_threads=self._threads_for(matrix))
+        rows = self._tree_rows(X)
+        assert not isinstance(rows, BinnedRows)
+        return self._model.ensemble.staged_raw(rows, n_threads=self._threads_for(rows))
 
 
 def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:

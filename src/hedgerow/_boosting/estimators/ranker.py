@@ -25,6 +25,7 @@ from hedgerow._data.ranking_queries import (
     read_query_ids,
     split_column,
 )
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, read_weights
 from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
@@ -274,6 +275,11 @@ class GradientBoostingRanker(OneScore):
         """Read a table, with or without the column of queries."""
         self._fitted_model()
         return super()._matrix(self._features(X))
+
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        """Read a sparse table, with or without the column of queries."""
+        self._fitted_model()
+        return super()._stored(self._features(X))
 
     def _features(self, X: Any) -> Any:
         """Return a table without the column of queries, if it has one."""

@@ -41,8 +41,8 @@ from hedgerow._boosting.fit.round_grower import round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._progress import Progress, progress
-from hedgerow._tree.structure import RowsOrBins
 from hedgerow._tree.trainer import DivergenceError
 
 Parameters = Mapping[str, Any]
@@ -299,7 +299,7 @@ class TrialFold:
     settings: Settings
     training_set: TrainingSet
     holdout: Dataset
-    holdout_rows: RowsOrBins
+    holdout_rows: TreeRows
 
     @classmethod
     def of(
@@ -321,7 +321,7 @@ class FoldBooster:
     """Boosts on the training set of a fold, and evaluates on its holdout."""
 
     def __init__(
-        self, training_set: TrainingSet, settings: Settings, holdout: Dataset, rows: RowsOrBins
+        self, training_set: TrainingSet, settings: Settings, holdout: Dataset, rows: TreeRows
     ) -> None:
         self._training_set = training_set
         self._grower = round_grower(training_set, settings, initial_model=None)

@@ -32,10 +32,11 @@ from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._collective import workers
 from hedgerow._contract import internals
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._estimator import TableEstimator, adopt, column_attributes
 from hedgerow._params import short_repr, warn_of_unused
 from hedgerow._progress import Progress, progress
-from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
+from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Attributes
 from hedgerow.exceptions import ParameterError
@@ -337,7 +338,7 @@ def fit_curve(
     loss: BaseLoss,
     ensemble: Ensemble,
     train: Dataset,
-    rows: Callable[[], RowsOrBins],
+    rows: Callable[[], TreeRows],
     n_threads: int,
 ) -> SurvivalCurve | None:
     """Return how a survival model turns scores into times, estimated on encoded rows."""

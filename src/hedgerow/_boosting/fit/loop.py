@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow._boosting.metrics import MEANS, Metric, UserMetric
 from hedgerow._collective import workers, working_alone
 from hedgerow._contract import internals
-from hedgerow._data.binned_rows import BinnedRows
+from hedgerow._data.binned_rows import TreeRows
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link, prediction_of
 from hedgerow._params import short_repr
@@ -75,7 +74,7 @@ class EvalSet:
     """An evaluation set and its scores (n, K) so far."""
 
     name: str
-    rows: NDArray[Any] | BinnedRows
+    rows: TreeRows
     target: Floats
     weights: Floats | None
     scores: Floats

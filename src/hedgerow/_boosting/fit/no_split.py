@@ -19,6 +19,7 @@ from hedgerow._boosting.fit.fit_data import Settings
 from hedgerow._boosting.fit.round_grower import round_grower, row_sampler
 from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._collective import workers
+from hedgerow._data.binning import BinnedMatrix
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning
@@ -146,12 +147,23 @@ class NoSplit:
         """Return whether any feature has different values."""
         training_set = self.training_set
         if training_set.train.table.is_streamed:
-            assert training_set.binned is not None
+            assert isinstance(training_set.binned, BinnedMatrix)
             bins = training_set.binned.by_column
             of_first_row = workers().concatenated_rows(np.ascontiguousarray(bins[:, :1].T))[0]
             pairs = zip(bins, of_first_row, strict=True)
             return workers().any(any((column != bin_).any() for column, bin_ in pairs))
+        if training_set.train.table.sparse is not None:
+            return _sparse_varies(training_set.train.table.sparse.csc)
         matrix = training_set.matrix(training_set.train)
         first = workers().concatenated_rows(np.asarray(matrix[:1], np.float64))[:1]
         differs = (matrix != first) & ~(np.isnan(matrix) & np.isnan(first))
         return workers().any(bool(differs.any()))
+
+
+def _sparse_varies(csc: Any) -> bool:
+    """Return whether any column of a sparse matrix has different values."""
+    for stored in np.split(csc.data, csc.indptr[1:-1]):
+        first = stored[0] if len(stored) == csc.shape[0] else stored.dtype.type(0)
+        if ((stored != first) & ~(np.isnan(stored) & np.isnan(first))).any():
+            return True
+    return False

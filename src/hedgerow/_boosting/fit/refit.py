@@ -19,7 +19,8 @@ from hedgerow._boosting.fit.training_set import encode_like_initial_model
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import internals
-from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_rows import rows_of
+from hedgerow._data.intake import as_matrix
 from hedgerow._estimator import TableEstimator
 from hedgerow._tree.engine import leaf_numbers
 from hedgerow._tree.leaves import LeafRows, LeafSlopes, average_inner_nodes
@@ -59,8 +60,8 @@ class Refitting:
         self.slopes: LeafSlopes | None = None
         if settings.params.linear_leaves:
             linear_lambda = settings.params.linear_lambda
-            assert not isinstance(self.rows, BinnedRows)
-            self.slopes = LeafSlopes(self.rows, self.params, linear_lambda)
+            numbers = as_matrix(self.train.table, self.model.category_bins)
+            self.slopes = LeafSlopes(numbers, self.params, linear_lambda)
 
     def run(self) -> Attributes:
         """Return the attributes of the estimator with new leaf values."""

@@ -20,6 +20,7 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
 from hedgerow._cuda.device import open_device
 from hedgerow._cuda.engine import CudaEngine
+from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
@@ -222,6 +223,7 @@ def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams)
     assert training_set.binned is not None
     if settings.params.device != "cpu":
         device = open_device(settings.params.device)
+        assert isinstance(training_set.binned, BinnedMatrix)
         return CudaEngine(training_set.binned, growth, base_score, device)
     vector = training_set.problem.has_vector_leaves
     return HistogramEngine(

@@ -13,12 +13,13 @@ from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
-from hedgerow._data.binned_rows import BinnedRows, rows_of
+from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import TableSchema, as_matrix
+from hedgerow._data.sparse_bins import SparseBinnedMatrix, bin_stored, stays_sparse
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._estimator import Estimator
-from hedgerow._tree.structure import Ensemble, RowsOrBins, Tree
+from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
 
@@ -27,7 +28,7 @@ class EncodedRows:
     """Rows that are encoded like the training set, and the same as trees read them."""
 
     dataset: Dataset
-    rows: RowsOrBins
+    rows: TreeRows
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class TrainingSet:
         The target statistics.
     binner : Binner
         The bins.
-    binned : BinnedMatrix, optional
+    binned : BinnedMatrix or SparseBinnedMatrix, optional
         The binned rows, unless splits are exact.
     base_score : array of shape (n_outputs,)
         The scores before the first round.
@@ -54,7 +55,7 @@ class TrainingSet:
     train: Dataset
     statistics: TargetStatistics
     binner: Binner
-    binned: BinnedMatrix | None
+    binned: BinnedMatrix | SparseBinnedMatrix | None
     base_score: Floats
 
     def encode(self, dataset: Dataset) -> Dataset:
@@ -67,18 +68,19 @@ class TrainingSet:
         """Return encoded rows as the matrix that trees split."""
         return as_matrix(encoded.table, self.binner.category_bins)
 
-    def rows(self, encoded: Dataset, n_threads: int = 1) -> NDArray[Any] | BinnedRows:
-        """Return encoded rows as that matrix, or in bins if they are read from files."""
-        if not encoded.table.is_streamed:
+    def rows(self, encoded: Dataset, n_threads: int = 1) -> TreeRows:
+        """Return encoded rows as trees read them: that matrix, if not sparse or in files."""
+        if encoded.table.sparse is None and not encoded.table.is_streamed:
             return self.matrix(encoded)
-        if encoded is self.train and self.binned is not None:
+        if encoded.table.is_streamed and encoded is self.train and self.binned is not None:
+            assert isinstance(self.binned, BinnedMatrix)
             return BinnedRows(self.binned.by_column, self.binner)
         return rows_of(encoded.table, self.binner, n_threads)
 
     def encoded_rows(self, dataset: Dataset, n_threads: int) -> EncodedRows:
         """Encode rows that nobody else needs, and return them as trees read them."""
         encoded = self.encode(dataset)
-        if not encoded.table.is_streamed:
+        if encoded.table.sparse is None and not encoded.table.is_streamed:
             return EncodedRows(encoded, self.matrix(encoded))
         return EncodedRows(encoded, rows_of(encoded.table, self.binner, n_threads, drops=True))
 
@@ -91,7 +93,7 @@ class TrainingSet:
 
     def train_bins(self, n_threads: int) -> NDArray[np.uint8]:
         """Return the bins of the training set, (n_features, n_rows)."""
-        if self.binned is not None:
+        if isinstance(self.binned, BinnedMatrix):
             return self.binned.by_column
         return self.bins(EncodedRows(self.train, self.rows(self.train, n_threads)), n_threads)
 
@@ -100,7 +102,7 @@ class TrainingSet:
         outputs = np.arange(len(trees), dtype=np.int32) % self.problem.trees_per_round
         return Ensemble.from_trees(trees, outputs, self.base_score, self.train.table.n_features)
 
-    def eval_set(self, name: str, encoded: Dataset, rows: RowsOrBins, n_threads: int) -> EvalSet:
+    def eval_set(self, name: str, encoded: Dataset, rows: TreeRows, n_threads: int) -> EvalSet:
         """Return an evaluation set with its scores before the first round of this fit."""
         initial_model = self.problem.initial_model
         if initial_model is None:
@@ -123,22 +125,24 @@ def encode_and_bin(
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
-        binner, binned = _fit_binner(schema, settings, train, drops)
+        binner, binned = _fit_binner(problem, schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = loss.base_score(balanced.target_by_output, balanced.weights)
     else:
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
-        is_binned = settings.params.splitter == "hist"
         binned = None
-        if is_binned:
-            binned = binner.transform(
-                train.table,
-                columns_only=settings.params.device != "cpu",
-                drops=drops,
-                threads=n_threads,
-            )
+        if settings.params.splitter == "hist":
+            if _stays_sparse(problem, settings, train):
+                binned = bin_stored(binner, train.table, n_threads)
+            else:
+                binned = binner.transform(
+                    train.table,
+                    columns_only=_has_own_rows(settings),
+                    drops=drops,
+                    threads=n_threads,
+                )
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -169,9 +173,14 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
     return {j: count for j, count in counts.items() if count > most}
 
 
+def _stays_sparse(problem: Problem, settings: Settings, train: Dataset) -> bool:
+    is_dense = problem.has_vector_leaves or _has_own_rows(settings)
+    return train.table.sparse is not None and not is_dense and stays_sparse(train.table)
+
+
 def _fit_binner(
-    schema: TableSchema, settings: Settings, train: Dataset, drops: bool
-) -> tuple[Binner, BinnedMatrix | None]:
+    problem: Problem, schema: TableSchema, settings: Settings, train: Dataset, drops: bool
+) -> tuple[Binner, BinnedMatrix | SparseBinnedMatrix | None]:
     """Learn the bins; also return the binned rows, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
@@ -179,9 +188,15 @@ def _fit_binner(
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
-    # A GPU makes its own layout by row.
-    columns_only = settings.params.device != "cpu"
-    binned = binner.fit_transform(
+    if _stays_sparse(problem, settings, train):
+        binner.fit(train.table, train.weights, **options)
+        return binner, bin_stored(binner, train.table, settings.n_threads)
+    columns_only = _has_own_rows(settings)
+    return binner, binner.fit_transform(
         train.table, train.weights, columns_only=columns_only, drops=drops, **options
     )
-    return binner, binned
+
+
+def _has_own_rows(settings: Settings) -> bool:
+    """Return whether the engine makes its own layout of bins by row, as that of a GPU does."""
+    return bool(settings.params.device != "cpu")
