@@ -110,12 +110,13 @@ IMPORTS = {
     "_estimator": {*TABLES, "_contract"},
     "_notebook": CONTRACT,
     "_tree": CONTRACT,
+    "_cuda": TREES,
     "_svm": CONTRACT,
     "_neighbors": CONTRACT,
     "_forest": TREES,
     "_adaboost": TREES,
     "_bagging": {*TREES, "_forest"},  # a bag of trees is grown as a forest
-    "_boosting": {*TREES, "_autodiff"},
+    "_boosting": {*TREES, "_autodiff", "_cuda"},
     "_stagewise": {*TREES, "_boosting"},  # the same targets, holdouts and rounds
     "_model_file": {*MODELS, "hedgerow"},  # the version that writes a file
     "_export": {*MODELS, "_model_file", "hedgerow"},

@@ -93,8 +93,8 @@ CONSTRUCTORS = (
         "set 'early_stopping' to True and 'n_iter_no_change' to that number",
     ),
     ("missing code", lambda: classifier(missing=-999), "'missing': NaN, None and NA are missing"),
-    ("device", lambda: classifier(device="cuda"), "'device': training runs on the CPU"),
-    ("task_type", lambda: classifier(task_type="GPU"), "'task_type': training runs on the CPU"),
+    ("task_type", lambda: classifier(task_type="GPU"), "'task_type'.*'device'"),
+    ("gpu_id", lambda: classifier(gpu_id=0), "'gpu_id': device='cuda' trains on a GPU"),
     ("eval_set", lambda: classifier(eval_set=[]), "'eval_set'; it is an argument of fit"),
     ("depth of members", lambda: hr.BaggingClassifier(max_depth=3), "the base estimator"),
     ("by position", lambda: hr.RandomForestClassifier(100), r"by name, .*\(n_estimators=…\)"),
@@ -682,7 +682,7 @@ def test_set_params_and_searches():
         ("num_leaves=31", "--param num_leaves: .*did you mean 'max_leaves'"),
         ("loss=mse", "loss='mse' is not allowed; did you mean 'squared_error'"),
         ("max_depth=-1", "write max_depth=None"),
-        ("device=cuda", "--param device: .*training runs on the CPU"),
+        ("gpu_id=0", "--param gpu_id: .*device='cuda' trains on a GPU"),
     ],
 )
 def test_parameters_of_the_command_line(assignment, pattern):

@@ -53,7 +53,10 @@ inline void bind(nb::module_& m) {
           [](GrowthParams* self, const nb::object& params) {
             new (self) GrowthParams(growth_params_of(params));
           },
-          nb::arg("params"), "Takes the fields of these names from a GrowthParams of Python.");
+          nb::arg("params"), "Takes the fields of these names from a GrowthParams of Python.")
+      .def(
+          "to_bytes", [](const GrowthParams& params) { return nb::bytes(&params, sizeof params); },
+          "The bytes of the struct, for kernels of another compiler.");
   m.def(
       "growth_param_names",
       [] {

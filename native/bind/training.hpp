@@ -386,6 +386,7 @@ inline void bind_sparse_grower(nb::module_& m) {
 
 inline void bind_growers(nb::module_& m) {
   m.attr("most_leaves") = kMaxLeaves;
+  m.attr("packed_from_rows") = kPackedFromRows;
   bind_grower<ScalarGrower>(
       m, "ScalarGrower",
       [](ScalarGrower& grower, const GradientStore& gradients, int output, const Bag& bag,

@@ -27,11 +27,10 @@
 #include <vector>
 
 #include "hist/split.hpp"
+#include "shared/growth_order.hpp"
 #include "tree/monotone.hpp"
 
 namespace hedgerow::hist {
-
-inline constexpr int kMaxLeaves = 65535;  // leaf numbers of rows are 16 bits wide
 
 // A tree grown on bins, as flat arrays: docs/architecture.md describes them.
 struct GrownTree {

@@ -17,11 +17,7 @@ struct GoesLeft {
   bool table[kBins];
 
   explicit GoesLeft(const Split& split) {
-    for (int b = 0; b < kMissingBin; ++b) {
-      table[b] =
-          split.categorical ? (split.categories[b >> 5] >> (b & 31) & 1) != 0 : b <= split.bin;
-    }
-    table[kMissingBin] = split.missing_left;
+    for (int b = 0; b < kBins; ++b) table[b] = split.takes(b);
   }
 };
 

@@ -11,7 +11,6 @@
 
 #include "core/compiler.hpp"
 #include "hist/histogram.hpp"
-#include "shared/min_child_weight.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -26,12 +25,8 @@ typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 typedef Double8 Double8Array __attribute__((may_alias));
 
-// Nodes with fewer rows have mostly empty bins, which are removed before the scan.
-constexpr std::uint64_t kSparseRows = 160;
 // Bins that are looked through before they are scanned.
 constexpr int kFewBins = 64;
-// More than any Σh in units, and safe to double.
-constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 62;
 
 double limited_score(const Penalties& penalties, double G, double H, const Limits& limits) {
   const double d = H + penalties.lambda;
@@ -39,40 +34,12 @@ double limited_score(const Penalties& penalties, double G, double H, const Limit
                   limited_weight(G, d, penalties.alpha, limits.low, limits.high));
 }
 
-// What the scan of one feature needs: the node, and the best split so far.
-struct SplitContext {
-  const GrowthParams& params;
-  const FixedPoint& fixed;
-  const GradientSum& total;
-  const ChildMinimum& minimum;
-  const ScoreUnits& units;
+// What the scan of one feature needs: the node, and the limits of its children.
+struct SplitContext : SplitNode {
   int feature;
-  double parent_score;
-  double least_gain;    // smaller gains are rounding error
-  double gain_to_beat;  // smaller gains need not be reported
   LimitedLeaf limited;  // empty if values along the feature have no limits
 
-  std::uint64_t h(const GradientSum& sum) const { return fixed.h_steps(sum); }
-  bool big_enough(const GradientSum& child) const {
-    return child.hc >= minimum.hc && fixed.most_steps(child) >= minimum.steps &&
-           h(child) >= minimum.h;
-  }
-  bool allowed(const GradientSum& left) const {
-    return big_enough(left) && big_enough(total - left);
-  }
-  bool is_sparse() const { return fixed.count(total) < kSparseRows; }
-  bool has_room() const { return minimum.fits_twice(fixed, total); }
-  // Whether candidates can be compared as fractions: no weight is capped, no denominator is zero.
-  bool has_fractions() const {
-    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || minimum.h > 0);
-  }
-  double gain(const GradientSum& left, double extra_lambda = 0.0) const {
-    const GradientSum right = total - left;
-    const Penalties penalties = params.penalties(extra_lambda);
-    return split_gain(leaf_score(penalties, fixed.g(left), fixed.h(left)) +
-                          leaf_score(penalties, fixed.g(right), fixed.h(right)),
-                      parent_score, params.min_split_gain);
-  }
+  using SplitNode::gain;
   double gain(const GradientSum& left, const SideLimits& limits, double extra_lambda = 0.0) const {
     const GradientSum right = total - left;
     const Penalties penalties = params.penalties(extra_lambda);
@@ -160,36 +127,20 @@ struct Best8 {
   Long8 position;
 };
 
-// The limits of a node in the histogram's units, and the score of a candidate as a fraction. With α
-// the thresholded gradients of the two sides do not add up to a constant, so both are needed.
+// The score of a candidate as a fraction, for eight positions.
 template <bool kL1>
-struct Fractions {
+struct Fractions : FractionUnits<kL1> {
   explicit Fractions(const SplitContext& node)
-      : h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
-        total_g(Long8{} + node.total.g),
-        units(node.units) {
-    const double parent =
-        node.parent_score + score_difference(node.gain_to_beat, node.params.min_split_gain);
-    to_beat = parent * node.fixed.h_unit * units.per_g * units.per_g;
-    if (!kL1) {
-      to_beat = (to_beat - static_cast<double>(node.total.g) * units.mean) / units.both_sides;
-    }
-  }
+      : FractionUnits<kL1>(node),
+        h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
+        total_g(Long8{} + node.total.g) {}
 
   Fraction<Double8> operator()(Long8, Long8 left_g, Long8 left_h) const {
-    if constexpr (kL1) {
-      const Double8 a = to_double(left_h) + units.reg_lambda, b = units.both_sides - a;
-      return two_sided_fraction(soft_threshold(to_double(left_g), units.alpha),
-                                soft_threshold(to_double(total_g - left_g), units.alpha), a, b);
-    } else {
-      return split_fraction(to_double(left_g), to_double(left_h), units.reg_lambda,
-                            units.both_sides, units.mean);
-    }
+    return FractionUnits<kL1>::operator()(to_double(left_g), to_double(total_g - left_g),
+                                          to_double(left_h));
   }
 
   Long8 h_mask, total_g;
-  ScoreUnits units;
-  double to_beat;  // the fraction of the best split so far
 };
 
 // The thresholds of a feature whose children have limits: their range, and the order of the
@@ -242,8 +193,8 @@ struct LimitedScores {
   Long8 h_mask;
 };
 
-// Scans eight positions at a time with `start` on the left side. Positions past the last need no
-// test: nothing would be left on the right side.
+// Scans eight positions at a time, one of each class, with `start` on the left side. Positions past
+// the last need no test: nothing would be left on the right side.
 template <class SplitScore, class Scan>
 Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
             const GradientSum& start) {
@@ -280,24 +231,6 @@ Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& sc
   return best;
 }
 
-// The best position over the lanes, −1 for none: the largest fraction, the lowest position of
-// equals. A lane past the end can win if missing values are on the right: it stands for the last
-// position, whose own lane may hold an earlier fraction that is equal up to rounding.
-int winner(const Best8& best, int count) {
-  int chosen = -1;
-  double chosen_value = 0.0;
-  for (int lane = 0; lane < 8; ++lane) {
-    const int position = std::min(static_cast<int>(best.position[lane]), count - 1);
-    if (position < 0) continue;
-    const double value = best.numerator[lane] / best.denominator[lane];
-    if (chosen < 0 || value > chosen_value || (value == chosen_value && position < chosen)) {
-      chosen = position;
-      chosen_value = value;
-    }
-  }
-  return chosen;
-}
-
 // The same search one position at a time, for capped weights and children without hessian.
 template <class Scan>
 int scan_one_by_one(const SplitContext& node, const Scan& scan, const GradientSum& start) {
@@ -324,17 +257,6 @@ int best_position(const SplitContext& node, const Scan& scan, const GradientSum&
   return winner(best, scan.count);
 }
 
-// Replaces `best` by a better split on the same feature; of equals the lower bin is kept.
-void keep_better_threshold(const SplitContext& node, double gain, int bin, const GradientSum& left,
-                           bool missing_left, Split& best) {
-  const bool wins_tie = gain == best.gain && bin < best.bin;
-  if (!(gain > node.gain_to_beat) || !(gain > best.gain || wins_tie)) return;
-  best.gain = gain;
-  best.bin = static_cast<std::uint8_t>(bin);
-  best.missing_left = missing_left;
-  best.left = left;
-}
-
 // Evaluates the candidates of a scan; one that is better than `best` and gain_to_beat replaces
 // `best`.
 template <class Scan>
@@ -343,7 +265,7 @@ void consider(const SplitContext& node, const Scan& scan, GradientSum left, bool
   const int position = best_position(node, scan, left);
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
-  keep_better_threshold(node, node.gain(left), scan.bin(position), left, missing_left, best);
+  node.keep_better_threshold(node.gain(left), scan.bin(position), left, missing_left, best);
 }
 
 // Extracts the occupied entries among the first n_bins.
@@ -379,16 +301,11 @@ void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
   into.count = count;
 }
 
-// If the node has no missing values, they go to the larger child.
-bool missing_follow_left(const SplitContext& node, const GradientSum& left) {
-  return 2 * node.fixed.count(left) >= node.fixed.count(node.total);
-}
-
 template <class Scan>
 Split best_threshold_without_missing(const SplitContext& node, const Scan& scan) {
   Split best;
   consider(node, scan, {0, 0}, false, best);
-  best.missing_left = missing_follow_left(node, best.left);
+  best.missing_left = node.missing_follow_left(best.left);
   return best;
 }
 
@@ -428,7 +345,7 @@ void consider_within_limits(const SplitContext& node, const FeatureHistogram& hi
   if (position < 0) return;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
   const double gain = node.gain(left, thresholds.limits[static_cast<std::size_t>(position)]);
-  keep_better_threshold(node, gain, position, left, position >= missing_left_from, best);
+  node.keep_better_threshold(gain, position, left, position >= missing_left_from, best);
 }
 
 // The first of `count` thresholds with at least as many rows on the left as on the right.
@@ -436,7 +353,7 @@ int first_with_half(const SplitContext& node, const FeatureHistogram& histogram,
   GradientSum left = {0, 0};
   for (int bin = 0; bin < count; ++bin) {
     left += histogram.sums[bin];
-    if (missing_follow_left(node, left)) return bin;
+    if (node.missing_follow_left(left)) return bin;
   }
   return count;
 }
@@ -466,16 +383,10 @@ Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram
   return best_threshold(node, missing, scan);
 }
 
-// A scan finds the split of missing values from all numbers after the last occupied bin. Larger
-// numbers must go the same way as numbers, so the split is moved behind the last bin of the
-// feature.
 Split best_numeric(const SplitContext& node, const FeatureHistogram& histogram) {
   if (node.limited.leaves) return best_numeric_within_limits(node, histogram);
   Split best = best_threshold(node, histogram);
-  const GradientSum missing = histogram.missing;
-  if (missing.hc != 0 && !best.missing_left && best.left.hc == (node.total - missing).hc) {
-    best.bin = static_cast<std::uint8_t>(histogram.n_bins - 1);
-  }
+  node.move_behind_all_numbers(histogram.missing, histogram.n_bins, best);
   return best;
 }
 
@@ -505,9 +416,7 @@ void consider_one_against_rest(const SplitContext& node, const std::uint8_t* occ
 // Drops the categories whose Σh is too small to be sorted; they go right.
 int keep_heavy(const SplitContext& node, std::uint8_t* occupied, int count,
                const GradientSum* histogram) {
-  const auto too_light = [&](std::uint8_t bin) {
-    return node.fixed.h(histogram[bin]) < node.params.min_category_weight;
-  };
+  const auto too_light = [&](std::uint8_t bin) { return !node.is_sortable(histogram[bin]); };
   return static_cast<int>(std::remove_if(occupied, occupied + count, too_light) - occupied);
 }
 
@@ -519,8 +428,7 @@ void consider_sorted(const SplitContext& node, std::uint8_t* occupied, int count
   count = keep_heavy(node, occupied, count, histogram);
   double ratio[kBins];
   for (int i = 0; i < count; ++i) {
-    const GradientSum& sum = histogram[occupied[i]];
-    ratio[occupied[i]] = node.fixed.g(sum) / (node.fixed.h(sum) + node.params.cat_smooth);
+    ratio[occupied[i]] = node.category_ratio(histogram[occupied[i]]);
   }
   std::stable_sort(occupied, occupied + count,
                    [&](std::uint8_t a, std::uint8_t b) { return ratio[a] < ratio[b]; });
@@ -558,19 +466,26 @@ Split best_categorical(const SplitContext& node, const FeatureHistogram& histogr
 
 }  // namespace
 
-// Where all h are one step, S = c and nothing was rounded: S ≥ T is S + c ≥ 2T.
-ChildMinimum::ChildMinimum(const GrowthParams& params, const FixedPoint& fixed) {
-  hc = static_cast<std::uint64_t>(params.min_rows()) << fixed.count_shift;
-  const double enough =
-      min_steps_of_child(params.min_child_weight, fixed.h_unit) * (fixed.has_equal_h() ? 2.0 : 1.0);
-  steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
-  h = params.min_child_weight > 0.0 ? 1 : 0;
-}
-
 Limits widest_limits(const GrowthParams& params) {
   const double cap = params.max_delta_step;
   return cap > 0.0 ? Limits{-cap, cap} : Limits{};
 }
+
+namespace {
+
+// The score of a node, whose weight may have limits.
+NodeScore score_of(const GrowthParams& params, const FixedPoint& fixed, const GradientSum& node,
+                   const LimitedLeaf& limited) {
+  if (!limited.leaves) return {params, fixed, node};
+  const double G = fixed.g(node), H = fixed.h(node);
+  const Limits limits = limited.leaves->limits(limited.node);
+  const double d = H + params.reg_lambda;
+  const double w = limited_weight(G, d, params.reg_alpha, limits.low, limits.high);
+  return {score_at(G, d, params.reg_alpha, w),
+          -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w))};
+}
+
+}  // namespace
 
 SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
                          const GradientSum& node, const LimitedLeaf& limited)
@@ -579,25 +494,18 @@ SplitSearch::SplitSearch(const GrowthParams& params, const FixedPoint& fixed,
       total_(node),
       minimum_(params, fixed),
       units_(params, fixed, node),
-      limited_(limited) {
-  const double G = fixed.g(node), H = fixed.h(node);
-  parent_score_ = score_size_ = leaf_score(params.penalties(), G, H);
-  if (limited.leaves) {
-    const Limits limits = limited.leaves->limits(limited.node);
-    const double d = H + params.reg_lambda;
-    const double w = limited_weight(G, d, params.reg_alpha, limits.low, limits.high);
-    parent_score_ = score_at(G, d, params.reg_alpha, w);
-    score_size_ = -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w));
-  }
-  least_gain_ = split_gain(kRelativeNoise * score_size_, 0.0, 0.0);
-}
+      limited_(limited),
+      score_(score_of(params, fixed, node, limited)) {}
 
-// A scan may skip smaller gains. Fractions and gains round differently, so candidates near the best
-// so far pass and are compared by their gains: the result must not depend on which features were
-// offered before, in this group or by another thread.
-double SplitSearch::gain_to_beat(const Split& best, double weight) const {
-  const double gain = best.weighted_gain() / weight;
-  return gain - kScanNoise * (score_size_ + score_difference(gain, params_.min_split_gain));
+SplitNode SplitSearch::node_for(const Split& best, double weight) const {
+  return {params_,
+          fixed_,
+          total_,
+          minimum_,
+          units_,
+          score_.parent,
+          score_.least_gain,
+          score_.gain_to_beat(best, weight, params_.min_split_gain)};
 }
 
 // Whether enough rows for a child are outside the largest bin: no split divides a bin. Only looked
@@ -611,15 +519,7 @@ bool SplitSearch::leaves_enough(const FeatureHistogram& histogram) const {
 
 void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
   const bool is_limited = limited_.matters(histogram.feature);
-  const SplitContext node{params_,
-                          fixed_,
-                          total_,
-                          minimum_,
-                          units_,
-                          histogram.feature,
-                          parent_score_,
-                          least_gain_,
-                          gain_to_beat(best, histogram.weight),
+  const SplitContext node{node_for(best, histogram.weight), histogram.feature,
                           is_limited ? limited_ : LimitedLeaf{}};
   if (!node.has_room() || !leaves_enough(histogram)) return;
   keep_better(
@@ -630,10 +530,7 @@ void SplitSearch::offer(const FeatureHistogram& histogram, Split& best) const {
 
 void SplitSearch::offer_sibling(const FeatureHistogram& parent, const GradientSum* child,
                                 Split& best) const {
-  const SplitContext node{params_,       fixed_,      total_,
-                          minimum_,      units_,      parent.feature,
-                          parent_score_, least_gain_, gain_to_beat(best, parent.weight),
-                          LimitedLeaf{}};
+  const SplitContext node{node_for(best, parent.weight), parent.feature, LimitedLeaf{}};
   const bool plain =
       !parent.categorical && parent.missing.hc == 0 && !limited_.matters(parent.feature);
   if (!plain || node.is_sparse() || !node.has_fractions() || !node.has_room()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/interrupt.hpp"
+#include "shared/growth_order.hpp"
 #include "shared/random.hpp"
 #include "tree/allowed_features.hpp"
 
@@ -19,11 +20,6 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
   return allowed;
 }
 
-int max_leaves_of(const GrowthParams& params) {
-  if (params.max_leaves <= 0) return kMaxLeaves;
-  return static_cast<int>(std::min<std::int64_t>(params.max_leaves, kMaxLeaves));
-}
-
 }  // namespace
 
 // One for each thread, so that all have work in small leaves; but no more than an eighth of the
@@ -31,7 +27,7 @@ int max_leaves_of(const GrowthParams& params) {
 // possible anyway.
 int leaves_ahead_for(const GrowthParams& params, int threads) {
   constexpr int kShare = 8;
-  return std::clamp((max_leaves_of(params) + kShare - 1) / kShare, 1, std::max(threads, 1));
+  return std::clamp((most_leaves(params) + kShare - 1) / kShare, 1, std::max(threads, 1));
 }
 
 TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constraints,
@@ -39,7 +35,7 @@ TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constrai
     : params_(params),
       constraints_(constraints),
       n_bins_(n_bins),
-      max_leaves_(max_leaves_of(params)),
+      max_leaves_(most_leaves(params)),
       leaves_ahead_(leaves_ahead) {
   if (constraints.are_monotone()) leaves_ahead_ = 1;  // a new leaf changes the limits of others
 }
@@ -94,11 +90,8 @@ bool TreeBuilder::may_split(const TreeLeaf& leaf) const {
 
 // The order of the heap: whether a is split after b.
 bool TreeBuilder::is_after(const TreeLeaf& a, const TreeLeaf& b) const {
-  if (params_.is_leafwise()) {
-    const double gain_a = a.best.weighted_gain(), gain_b = b.best.weighted_gain();
-    return gain_a != gain_b ? gain_a < gain_b : a.node > b.node;
-  }
-  return a.depth != b.depth ? a.depth > b.depth : a.node > b.node;
+  return hedgerow::is_after(params_, {a.best.weighted_gain(), a.depth, a.node},
+                            {b.best.weighted_gain(), b.depth, b.node});
 }
 
 void TreeBuilder::enqueue_or_close(const TreeLeaf& leaf) {

@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <span>
 
+#include "shared/bins.hpp"
 #include "table/place.hpp"
 
 namespace hedgerow {
 
-inline constexpr int kBins = 256;        // histogram entries of a column
-inline constexpr int kMissingBin = 255;  // the last of them holds the missing values
-inline constexpr int kGroupWidth = 16;   // columns whose accumulators share the first-level cache
+inline constexpr int kGroupWidth = 16;  // columns whose accumulators share the first-level cache
 // Distance between the histograms of two columns. With a power of two, the same bin of all columns,
 // such as that of zeros in a sparse table, would map to one set of the cache, which has fewer
 // lines.

@@ -1,18 +1,16 @@
 #include "tree/allowed_features.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
-#include "shared/random.hpp"
+#include "shared/feature_sampling.hpp"
 
 namespace hedgerow {
 namespace {
 
 std::vector<int> sample(const std::vector<int>& features, double fraction, std::uint64_t key) {
-  const auto size = static_cast<std::size_t>(
-      std::max(1.0, std::floor(fraction * static_cast<double>(features.size()) + 0.5)));
+  const std::size_t size = feature_sample_size(fraction, features.size());
   if (size >= features.size()) return features;
   std::vector<std::pair<std::uint64_t, int>> ranked;
   ranked.reserve(features.size());
@@ -54,17 +52,15 @@ std::vector<int> that_may_follow(const std::vector<int>& features, const std::ve
 
 std::vector<int> sample_tree_features(const std::vector<int>& features, double fraction,
                                       std::uint64_t seed, std::uint64_t tree_id) {
-  return sample(features, fraction, hash_key(seed, Purpose::tree_features, tree_id));
+  return sample(features, fraction, tree_features_key(seed, tree_id));
 }
 
 std::vector<int> allowed_features(const GrowthParams& params, const Interactions& interactions,
                                   const std::vector<int>& features_of_tree, const NodePath& path) {
-  const std::uint64_t level = root_key(path.tree_id) + static_cast<std::uint64_t>(path.depth);
   std::vector<int> features = sample(features_of_tree, params.colsample_bylevel,
-                                     hash_key(params.seed, Purpose::level_features, level));
+                                     level_features_key(params.seed, path.tree_id, path.depth));
   if (interactions.any()) features = that_may_follow(features, path.tested, interactions);
-  return sample(features, params.colsample_bynode,
-                hash_key(params.seed, Purpose::node_features, path.key));
+  return sample(features, params.colsample_bynode, node_features_key(params.seed, path.key));
 }
 
 }  // namespace hedgerow

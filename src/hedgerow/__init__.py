@@ -37,8 +37,9 @@ _NAMES = {
     "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
     "_validation": ("cross_validate",),
     "exceptions": (
-        *("ClusterError", "DataError", "DataWarning", "ExportError", "HedgerowError"),
-        *("MemoryLimitError", "ModelFileError", "NoSplitWarning", "ParameterError"),
+        *("ClusterError", "DataError", "DataWarning", "DeviceError", "ExportError"),
+        *("HedgerowError", "MemoryLimitError", "ModelFileError", "NoSplitWarning"),
+        "ParameterError",
     ),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -49,6 +49,7 @@ from hedgerow._validation import cross_validate as cross_validate
 from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
 from hedgerow.exceptions import DataWarning as DataWarning
+from hedgerow.exceptions import DeviceError as DeviceError
 from hedgerow.exceptions import ExportError as ExportError
 from hedgerow.exceptions import HedgerowError as HedgerowError
 from hedgerow.exceptions import MemoryLimitError as MemoryLimitError
@@ -69,6 +70,7 @@ __all__ = [
     "DataWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
+    "DeviceError",
     "ExportError",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
@@ -179,6 +181,7 @@ class _BoostingAttributes:
     warm_start: bool
     random_state: int | RandomState | None
     n_jobs: int | None
+    device: str
     verbose: int | bool
 
 class _ForestAttributes:
@@ -531,6 +534,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
     ) -> None: ...
 
@@ -594,6 +598,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
     ) -> None: ...
 
@@ -691,6 +696,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
     ) -> None: ...
 
@@ -750,6 +756,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
     ) -> None: ...
 

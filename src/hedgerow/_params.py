@@ -8,6 +8,7 @@ what the command line accepts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -180,6 +181,11 @@ EVAL_METRIC = ParameterKind(
     "a metric's name, a function, or a list of those",
     _is_eval_metric,
     "str | Callable[..., Any] | Sequence[str | Callable[..., Any]]",
+)
+DEVICE_NAME = ParameterKind(
+    "'cpu', 'cuda' or 'cuda:N'",
+    lambda value: isinstance(value, str) and bool(re.fullmatch("cpu|cuda(:[0-9]{1,3})?", value)),
+    "str",
 )
 THREAD_COUNT = ParameterKind(
     "an int other than 0",
@@ -366,6 +372,15 @@ N_JOBS = Parameter(
     "Number of threads, as in scikit-learn: −1 is all processors, None as many as are useful. The "
     "model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
+    group="Running",
+)
+DEVICE = Parameter(
+    "device",
+    "cpu",
+    DEVICE_NAME,
+    "Where trees are grown: 'cpu', or an NVIDIA GPU, 'cuda' for the first and 'cuda:N' for number "
+    "N. The model does not depend on it. Predictions are computed on the CPU.",
+    Peers("device", "device_type", "task_type", ""),
     group="Running",
 )
 VERBOSE = Parameter(

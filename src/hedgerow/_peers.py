@@ -112,7 +112,7 @@ _STOPPING = Instead(
     "set 'early_stopping' to True and 'n_iter_no_change' to that number of rounds",
     "n_iter_no_change",
 )
-_PROCESSORS = "training runs on the CPU"
+_DEVICE = "device='cuda' trains on a GPU"
 _FOREST_OF_TREES = "use RandomForestClassifier, ExtraTreesClassifier or their regressors"
 
 _BASE_ESTIMATOR = Instead("set it in the base estimator, {cls}(estimator=…)", "estimator")
@@ -147,13 +147,11 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "ccp_alpha": "trees are limited by max_leaves and min_split_gain, not pruned",
     "criterion": "splits minimise the loss",
     "deterministic": "every fit is deterministic",
-    "device": _PROCESSORS,
-    "device_type": _PROCESSORS,
-    "devices": _PROCESSORS,
+    "devices": _DEVICE,
     "extra_trees": _FOREST_OF_TREES,
     "force_col_wise": "the histogram layout is chosen automatically",
     "force_row_wise": "the histogram layout is chosen automatically",
-    "gpu_id": _PROCESSORS,
+    "gpu_id": _DEVICE,
     "init": "scores start at the best constant; StagewiseRegressor takes an init",
     "leaf_estimation_iterations": "leaf values are computed from the loss",
     "leaf_estimation_method": "leaf values are computed from the loss",
@@ -164,10 +162,9 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "od_pval": "early_stopping=True stops after n_iter_no_change rounds without improvement",
     "od_type": "early_stopping=True stops after n_iter_no_change rounds without improvement",
     "path_smooth": "use reg_lambda to shrink leaf values",
-    "predictor": _PROCESSORS,
+    "predictor": _DEVICE,
     "random_strength": "split scores are not randomised",
     "subsample_freq": "rows are sampled in every round",
-    "task_type": _PROCESSORS,
     "train_dir": "training writes no files",
     "use_best_model": "with early_stopping=True the best round is kept",
     "use_label_encoder": "class labels may be of any type",

@@ -4,6 +4,7 @@ __all__ = [
     "ClusterError",
     "DataError",
     "DataWarning",
+    "DeviceError",
     "ExportError",
     "HedgerowError",
     "MemoryLimitError",
@@ -34,7 +35,7 @@ class ExportError(HedgerowError, ValueError):
 
 
 class MemoryLimitError(HedgerowError, MemoryError):
-    """A fit that would need more memory than its memory_limit."""
+    """A fit that would need more memory than its memory_limit, or than its device has."""
 
 
 class ModelFileError(HedgerowError, ValueError):
@@ -47,3 +48,7 @@ class NoSplitWarning(UserWarning):
 
 class ClusterError(HedgerowError, RuntimeError):
     """A distributed fit that cannot go on: a worker failed, left, or did not answer in time."""
+
+
+class DeviceError(HedgerowError, RuntimeError):
+    """A device that cannot be used: no GPU, no driver or no CUDA libraries."""

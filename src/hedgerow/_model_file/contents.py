@@ -83,8 +83,9 @@ _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
     *("estimator", "init", "weights", "metric", "kernel"),
 }
-# Parameters that do not affect the model: its file is the same for any number of threads.
-_NOT_PART_OF_MODEL = ("n_jobs", "verbose")
+# Parameters that do not affect the model: its file is the same for any number of threads, and
+# for any device.
+_NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
 
 
 def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:

@@ -93,6 +93,9 @@ class GrowthParams:
     def __init__(self, params: object) -> None:
         """Takes the fields of these names from a GrowthParams of Python."""
 
+    def to_bytes(self) -> bytes:
+        """The bytes of the struct, for kernels of another compiler."""
+
 def growth_param_names() -> list[str]:
     """The fields of GrowthParams that are numbers or names."""
 
@@ -162,6 +165,8 @@ class GradientStore:
         """The quantised gradients and hessians as numbers, (n_rows, 2)."""
 
 most_leaves: int = 65535
+
+packed_from_rows: int = 32768
 
 class ScalarGrower:
     def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...

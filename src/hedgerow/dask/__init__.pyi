@@ -190,6 +190,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskProbabilities):
     warm_start: bool
     random_state: int | RandomState | None
     n_jobs: int | None
+    device: str
     verbose: int | bool
     client: Any | None
     def __init__(
@@ -248,6 +249,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskProbabilities):
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
         client: Any | None = None,
     ) -> None: ...
@@ -300,6 +302,7 @@ class GradientBoostingRanker(DaskRanking):
     warm_start: bool
     random_state: int | RandomState | None
     n_jobs: int | None
+    device: str
     verbose: int | bool
     client: Any | None
     def __init__(
@@ -354,6 +357,7 @@ class GradientBoostingRanker(DaskRanking):
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
         client: Any | None = None,
     ) -> None: ...
@@ -423,6 +427,7 @@ class GradientBoostingRegressor(DaskBoosting):
     warm_start: bool
     random_state: int | RandomState | None
     n_jobs: int | None
+    device: str
     verbose: int | bool
     client: Any | None
     def __init__(
@@ -494,6 +499,7 @@ class GradientBoostingRegressor(DaskBoosting):
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int | bool = 0,
         client: Any | None = None,
     ) -> None: ...

@@ -21,6 +21,7 @@ from hedgerow._params import (
     CATEGORICAL_FEATURES,
     CLASS_WEIGHT,
     COUNT,
+    DEVICE,
     EVAL_METRIC,
     FLAG,
     FRACTION,
@@ -477,6 +478,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     RANDOM_STATE,
     N_JOBS,
+    DEVICE,
     VERBOSE,
 )
 

@@ -119,9 +119,10 @@ class Search:
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
         self._n_threads = settings.n_threads
         # A user's function may not expect calls from several threads; and workers that compute
-        # together must do everything in the same order.
+        # together must do everything in the same order. A GPU has memory for one trial at a time.
         is_native = problem.is_native and not isinstance(metric, UserMetric)
-        self._n_workers = settings.n_threads if is_native and workers().size == 1 else 1
+        is_alone = workers().size == 1 and settings.params.device == "cpu"
+        self._n_workers = settings.n_threads if is_native and is_alone else 1
         n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         n_columns = self._folds[0].training_set.train.table.n_features
         self._candidates = _candidates(self._estimator, n_rows, n_columns)

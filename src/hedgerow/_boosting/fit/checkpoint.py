@@ -21,7 +21,7 @@ from hedgerow._estimator import Estimator
 from hedgerow.exceptions import ParameterError
 
 # Parameters that do not affect what a round becomes.
-MAY_DIFFER = ("n_estimators", "n_jobs", "verbose", "warm_start", "random_state")
+MAY_DIFFER = ("n_estimators", "device", "n_jobs", "verbose", "warm_start", "random_state")
 # The fraction of a fit's time that checkpoints may take, apart from the first and the last.
 WRITING = 0.1
 

@@ -10,7 +10,7 @@ from hedgerow.exceptions import ParameterError
 _REFUSED = {
     "splitter": ("exact", "Use splitter='hist'."),
     "linear_leaves": (True, "Use linear_leaves=False."),
-    "boosting": ("dart", "Use boosting='gbdt'."),
+    "boosting": ("dart", "Use boosting='gradient'."),
 }
 
 
@@ -19,6 +19,8 @@ def require_distributable(problem: Problem, settings: Settings) -> None:
     for name, (value, advice) in _REFUSED.items():
         if getattr(settings.params, name) == value:
             raise _refusal(f"{name}={value!r}", advice)
+    if settings.params.device != "cpu":
+        raise _refusal(f"device={settings.params.device!r}", "Use device='cpu'.")
     if settings.params.calibration is not None:
         raise _refusal(
             f"calibration={settings.params.calibration!r}",

@@ -26,6 +26,7 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._collective import workers
 from hedgerow._contract import internals
+from hedgerow._cuda.support import require_supported
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.memory import require_memory
 from hedgerow._data.sources import refuse_more_rows
@@ -95,6 +96,8 @@ class Settings:
                 "multi_strategy='vector' needs splitter='hist': exact splits are found for one "
                 "output at a time."
             )
+        if estimator.device != "cpu":
+            require_supported(estimator.device, estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
         return cls(estimator, resolve_auto(estimator), seed, n_threads)
 

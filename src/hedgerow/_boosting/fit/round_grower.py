@@ -18,6 +18,9 @@ from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.losses.formula import LeafSearch
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
+from hedgerow._cuda.device import open_device
+from hedgerow._cuda.engine import CudaEngine
+from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
@@ -109,8 +112,9 @@ class BaggedRounds:
             own_settings = replace(settings, seed=seed, n_threads=n_threads)
             members.append(round_grower(training_set, own_settings, own_model))
         # A user's function may not expect calls from several threads; and workers that compute
-        # together must do everything in the same order.
-        is_parallel = training_set.problem.is_native and workers().size == 1
+        # together, or share a GPU, must do everything in the same order.
+        is_alone = workers().size == 1 and settings.params.device == "cpu"
+        is_parallel = training_set.problem.is_native and is_alone
         n_workers = settings.n_threads if is_parallel else 1
         return cls(
             members, n_workers, [] if initial_model is None else initial_model.ensemble.trees()
@@ -217,6 +221,10 @@ def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams)
         is_categorical = training_set.binner.is_categorical
         return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
     assert training_set.binned is not None
+    if settings.params.device != "cpu":
+        device = open_device(settings.params.device)
+        assert isinstance(training_set.binned, BinnedMatrix)
+        return CudaEngine(training_set.binned, growth, base_score, device)
     vector = training_set.problem.has_vector_leaves
     return HistogramEngine(
         training_set.binned, growth, base_score, vector=vector, n_threads=n_threads

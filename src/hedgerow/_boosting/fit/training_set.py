@@ -134,10 +134,15 @@ def encode_and_bin(
         base_score = initial_model.ensemble.base_score
         binned = None
         if settings.params.splitter == "hist":
-            if _stays_sparse(problem, train):
+            if _stays_sparse(problem, settings, train):
                 binned = bin_stored(binner, train.table, n_threads)
             else:
-                binned = binner.transform(train.table, drops=drops, threads=n_threads)
+                binned = binner.transform(
+                    train.table,
+                    columns_only=_has_own_rows(settings),
+                    drops=drops,
+                    threads=n_threads,
+                )
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -168,9 +173,9 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
     return {j: count for j, count in counts.items() if count > most}
 
 
-def _stays_sparse(problem: Problem, train: Dataset) -> bool:
-    is_sparse = train.table.sparse is not None
-    return is_sparse and not problem.has_vector_leaves and stays_sparse(train.table)
+def _stays_sparse(problem: Problem, settings: Settings, train: Dataset) -> bool:
+    is_dense = problem.has_vector_leaves or _has_own_rows(settings)
+    return train.table.sparse is not None and not is_dense and stays_sparse(train.table)
 
 
 def _fit_binner(
@@ -183,7 +188,15 @@ def _fit_binner(
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
-    if _stays_sparse(problem, train):
+    if _stays_sparse(problem, settings, train):
         binner.fit(train.table, train.weights, **options)
         return binner, bin_stored(binner, train.table, settings.n_threads)
-    return binner, binner.fit_transform(train.table, train.weights, drops=drops, **options)
+    columns_only = _has_own_rows(settings)
+    return binner, binner.fit_transform(
+        train.table, train.weights, columns_only=columns_only, drops=drops, **options
+    )
+
+
+def _has_own_rows(settings: Settings) -> bool:
+    """Return whether the engine makes its own layout of bins by row, as that of a GPU does."""
+    return bool(settings.params.device != "cpu")

@@ -1,0 +1,1 @@
+"""Gradient boosting on NVIDIA GPUs, with the models of the CPU bit for bit."""

@@ -1,0 +1,191 @@
+"""Devices: their interface for the engine, and CUDA devices through CuPy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from hedgerow._cuda.module import KernelModule, load_module
+from hedgerow.exceptions import DeviceError
+
+# An array on the device.
+DeviceArray = Any
+
+
+class Device(Protocol):
+    """Memory and kernels of a device. Calls are queued; `read` waits for all of them."""
+
+    @property
+    def n_processors(self) -> int:
+        """Multiprocessors."""
+
+    @property
+    def histogram_threads(self) -> int:
+        """Threads of a block that adds up histograms."""
+
+    @property
+    def histogram_columns(self) -> int:
+        """Columns that fit into the shared memory of such a block: 16 or 32."""
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that could be reserved now."""
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
+        """Reserve an array."""
+
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
+        """Return a copy on the device."""
+
+    def write(self, to: DeviceArray, array: NDArray[Any]) -> None:
+        """Copy to an array of the device, of the same size and type."""
+
+    def read(self, array: DeviceArray) -> NDArray[Any]:
+        """Return a copy on the host."""
+
+    def pointer(self, array: DeviceArray) -> int:
+        """Return the address of an array."""
+
+    def launch(
+        self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
+    ) -> None:
+        """Queue a kernel; arguments are arrays and NumPy scalars."""
+
+    def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that queues what `queue` launches, which is always the same."""
+
+
+def bytes_to_device(device: Device, data: bytes) -> DeviceArray:
+    """Return a copy of some bytes on the device."""
+    return device.upload(np.frombuffer(data, np.uint8))
+
+
+class CudaDevice:
+    """A CUDA device. Everything is queued on a stream of its own."""
+
+    histogram_threads = 512
+
+    def __init__(self, index: int = 0) -> None:
+        self._cupy = _cupy()
+        self._process = os.getpid()
+        self._device = _device(index)
+        self.n_processors = int(self._device.attributes["MultiProcessorCount"])
+        with self._device:
+            self._stream = self._cupy.cuda.Stream(non_blocking=True)
+            self._module: KernelModule = load_module(
+                int(self._device.compute_capability),
+                int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]),
+                index,
+            )
+        self.histogram_columns = self._module.histogram_columns
+
+    def _active(self) -> ExitStack:
+        """Make the device and the stream current."""
+        if os.getpid() != self._process:
+            raise DeviceError(
+                "A GPU cannot be used in a process that was forked after its first use. Start "
+                "processes with 'spawn' or 'forkserver'."
+            )
+        stack = ExitStack()
+        stack.enter_context(self._device)
+        stack.enter_context(self._stream)
+        return stack
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that could be reserved now."""
+        with self._active():
+            pool = self._cupy.get_default_memory_pool()
+            return int(self._device.mem_info[0]) + int(pool.free_bytes())
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
+        """Reserve an array."""
+        with self._active():
+            return self._cupy.empty(shape, dtype)
+
+    def upload(self, array: NDArray[Any]) -> DeviceArray:
+        """Return a copy on the device."""
+        with self._active():
+            return self._cupy.asarray(np.ascontiguousarray(array))
+
+    def write(self, to: DeviceArray, array: NDArray[Any]) -> None:
+        """Copy to an array of the device, of the same size and type."""
+        with self._active():
+            to.set(np.ascontiguousarray(array))
+
+    def read(self, array: DeviceArray) -> NDArray[Any]:
+        """Return a copy on the host, after all that was queued."""
+        with self._active():
+            read: NDArray[Any] = array.get()
+            return read
+
+    def pointer(self, array: DeviceArray) -> int:
+        """Return the address of an array."""
+        return int(array.data.ptr)
+
+    def launch(
+        self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
+    ) -> None:
+        """Queue a kernel; arguments are arrays and NumPy scalars."""
+        with self._active():
+            function = self._module.kernel(kernel, shared_bytes)
+            function(grid, (threads,), args, shared_mem=shared_bytes)
+
+    def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
+        """Return a function that queues what `queue` launches: directly, then as a CUDA graph.
+
+        The first call loads kernels, which cannot be recorded.
+        """
+        graphs: list[Any] = []
+        calls = 0
+
+        def run() -> None:
+            nonlocal calls
+            calls += 1
+            if calls == 1:
+                queue()
+                return
+            with self._active():
+                if not graphs:
+                    self._stream.begin_capture()
+                    try:
+                        queue()
+                    finally:
+                        graphs.append(self._stream.end_capture())
+                graphs[0].launch(self._stream)
+
+        return run
+
+
+def open_device(name: str) -> Device:
+    """Return the device that a name stands for: "cuda" or "cuda:N"."""
+    return CudaDevice(int(name.partition(":")[2] or 0))
+
+
+@cache
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceError(
+            "device='cuda' needs an NVIDIA GPU and CuPy, which is not installed: "
+            "pip install 'hedgerow[cuda13]', or 'hedgerow[cuda12]' for a driver before 580."
+        ) from error
+    return cupy
+
+
+def _device(index: int) -> Any:
+    cupy = _cupy()
+    try:
+        n_devices = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceError(f"device='cuda' needs an NVIDIA GPU with a driver: {error}") from error
+    if index >= n_devices:
+        raise DeviceError(f"device='cuda:{index}' does not exist: this machine has {n_devices}.")
+    return cupy.cuda.Device(index)

@@ -1,0 +1,231 @@
+// Histograms of the smaller children of a step. Mirrors native/hist/histogram.cpp.
+//
+// A block adds up a stretch of a leaf's rows in shared memory, and then adds the result to the
+// leaf's histogram. The words of a bin lie side by side, one for each column, so a column is a bank
+// of shared memory. A warp takes several rows at a time, and its lanes different columns of them:
+// no two lanes meet at a bank, whatever the distribution of the bins.
+#include "state.hpp"
+
+// Columns that a block adds up: 32 if shared memory has room for their words, else 16.
+#ifndef HEDGEROW_COLUMNS
+#define HEDGEROW_COLUMNS 32
+#endif
+
+namespace hedgerow::cuda {
+
+constexpr int kColumns = HEDGEROW_COLUMNS;
+constexpr int kParts = kGroupColumns / kColumns;  // of a group, each a block's
+constexpr int kWords = kBins * kColumns;
+constexpr int kLanesPerRow = kColumns / 4;  // a lane reads the bins of four columns
+constexpr int kRowsAtOnce = kWarp / kLanesPerRow;
+constexpr int kLoads = kWarp / kRowsAtOnce;  // to read the rows of a warp
+constexpr uint32_t kFewRows = 256;           // not worth a pass over all bins
+
+// How the integers of a row are added up in words of 32 bits, and what they add up to. No word
+// overflows within kMostRows rows.
+
+// Packed rows: g has 14 bits and a sign, h has 13.
+struct PackedWords {
+  static constexpr int kCount = 3;
+  static constexpr uint32_t kMostRows = 1u << 17;
+  using Row = int32_t;
+
+  static Row load(const TreeView& tree, const Leaf& leaf, uint32_t at, uint32_t id) {
+    return tree.row_word(leaf, at, id);
+  }
+  static Row from_lane(Row row, int lane) { return __shfl_sync(kAllLanes, row, lane); }
+  static void add(const FixedPoint& fixed, uint32_t* words, int at, Row row) {
+    atomicAdd(words + at, static_cast<uint32_t>(fixed.row_g(row)));
+    atomicAdd(words + kWords + at, static_cast<uint32_t>(fixed.row_h(row)));
+    atomicAdd(words + 2 * kWords + at, 1u);
+  }
+  static GradientSum sum(const FixedPoint& fixed, const uint32_t* words, int at) {
+    const auto g = static_cast<int32_t>(words[at]);
+    const uint64_t h = words[kWords + at], count = words[2 * kWords + at];
+    return {g, h + (count << fixed.count_shift)};
+  }
+  static GradientSum widen(const FixedPoint& fixed, Row row) { return fixed.widen(row); }
+};
+
+// Packed rows whose h are equal, so that Σh follows from the count. g has 23 bits and a sign: its
+// low 12 bits and the rest are added up apart.
+struct EqualWords : PackedWords {
+  static void add(const FixedPoint& fixed, uint32_t* words, int at, Row row) {
+    const auto g = static_cast<int32_t>(fixed.row_g(row));
+    atomicAdd(words + at, static_cast<uint32_t>(g) & 0xfffu);
+    atomicAdd(words + kWords + at, static_cast<uint32_t>(g >> 12));
+    atomicAdd(words + 2 * kWords + at, 1u);
+  }
+  static GradientSum sum(const FixedPoint& fixed, const uint32_t* words, int at) {
+    const int64_t high = static_cast<int32_t>(words[kWords + at]);
+    const uint64_t count = words[2 * kWords + at];
+    const uint64_t h = fixed.has_zero_h ? 0 : count;  // all rows have h = 1, or all have h = 0
+    return {high * 4096 + words[at], h + (count << fixed.count_shift)};
+  }
+};
+
+// Wide rows: halves of 64-bit integers, with a carry.
+struct WideWords {
+  static constexpr int kCount = 4;
+  static constexpr uint32_t kMostRows = 1u << 31;
+  using Row = GradientSum;
+
+  static Row load(const TreeView& tree, const Leaf&, uint32_t, uint32_t id) {
+    return tree.wide()[id];
+  }
+  static Row from_lane(const Row& row, int lane) {
+    return {__shfl_sync(kAllLanes, row.g, lane), __shfl_sync(kAllLanes, row.hc, lane)};
+  }
+  static void add_halves(uint32_t* low, uint32_t* high, uint64_t value) {
+    const auto low_value = static_cast<uint32_t>(value);
+    const uint32_t before = atomicAdd(low, low_value);
+    const uint32_t carry = before + low_value < before ? 1u : 0u;
+    const uint32_t high_value = static_cast<uint32_t>(value >> 32) + carry;
+    if (high_value) atomicAdd(high, high_value);
+  }
+  static void add(const FixedPoint&, uint32_t* words, int at, const Row& row) {
+    add_halves(words + at, words + kWords + at, static_cast<uint64_t>(row.g));
+    add_halves(words + 2 * kWords + at, words + 3 * kWords + at, row.hc);
+  }
+  static GradientSum sum(const FixedPoint&, const uint32_t* words, int at) {
+    const uint64_t g = words[at] | static_cast<uint64_t>(words[kWords + at]) << 32;
+    const uint64_t hc = words[2 * kWords + at] | static_cast<uint64_t>(words[3 * kWords + at])
+                                                     << 32;
+    return {static_cast<int64_t>(g), hc};
+  }
+  static GradientSum widen(const FixedPoint&, const Row& row) { return row; }
+};
+
+// The columns of a block: part `blockIdx.y % kParts` of group `blockIdx.y / kParts`.
+struct BlockColumns {
+  int group = blockIdx.y / kParts;
+  int first = blockIdx.y % kParts * kColumns;  // in the group
+  int count;
+
+  explicit BlockColumns(const Fit& fit)
+      : count(min(kColumns, fit.n_features - group * kGroupColumns - first)) {}
+};
+
+inline void add_to_histogram(uint64_t* histogram, int bin, int column, const GradientSum& sum) {
+  const int at = bin * kGroupColumns + column;
+  atomic_add(histogram + at, static_cast<uint64_t>(sum.g));
+  atomic_add(histogram + kGroupWords + at, sum.hc);
+}
+
+// Rows straight to the histogram: a warp takes a row, a lane a column.
+template <class Words>
+inline void add_few(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                    const BlockColumns& columns, uint64_t* histogram) {
+  const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
+  for (uint32_t i = threadIdx.x / kWarp; i < rows.count; i += n_warps) {
+    const uint32_t at = rows.begin + i, id = tree.row_id(leaf, at);
+    const auto row = Words::load(tree, leaf, at, id);
+    if (lane >= columns.count) continue;
+    const int column = columns.first + lane;
+    add_to_histogram(histogram, row_of(tree.fit, columns.group, id)[column], column,
+                     Words::widen(tree.fixed(), row));
+  }
+}
+
+// Rows to words in shared memory.
+template <class Words>
+inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                     const BlockColumns& columns, uint32_t* words) {
+  const FixedPoint fixed = tree.fixed();
+  const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
+  const int own_row = lane / kLanesPerRow, quad = lane % kLanesPerRow;
+  const uint8_t* table = row_of(tree.fit, columns.group, 0) + columns.first + 4 * quad;
+  for (uint32_t first = threadIdx.x / kWarp * kWarp; first < rows.count; first += n_warps * kWarp) {
+    const bool is_row = first + lane < rows.count;
+    const uint32_t at = rows.begin + (is_row ? first + lane : 0), id = tree.row_id(leaf, at);
+    const auto row = Words::load(tree, leaf, at, id);
+    uint32_t bins[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const size_t from = __shfl_sync(kAllLanes, id, k * kRowsAtOnce + own_row);
+      bins[k] = *reinterpret_cast<const uint32_t*>(table + from * kGroupColumns);
+    }
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const int from = k * kRowsAtOnce + own_row;
+      const auto other = Words::from_lane(row, from);
+      if (first + from >= rows.count) continue;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int part = (j + own_row) % 4, column = 4 * quad + part;
+        const int bin = bins[k] >> (8 * part) & 255;
+        if (column < columns.count) Words::add(fixed, words, bin * kColumns + column, other);
+      }
+    }
+  }
+}
+
+template <class Words>
+inline void add_many(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                     const BlockColumns& columns, uint32_t* words, uint64_t* histogram) {
+  const FixedPoint fixed = tree.fixed();
+  for (uint32_t begin = 0; begin < rows.count; begin += Words::kMostRows) {
+    for (int i = threadIdx.x; i < Words::kCount * kWords; i += blockDim.x) words[i] = 0;
+    __syncthreads();
+    const uint32_t count = min(Words::kMostRows, rows.count - begin);
+    add_rows<Words>(tree, leaf, {rows.begin + begin, count}, columns, words);
+    __syncthreads();
+    for (int i = threadIdx.x; i < kWords; i += blockDim.x) {
+      const GradientSum sum = Words::sum(fixed, words, i);
+      if (sum.hc != 0 && i % kColumns < columns.count) {
+        add_to_histogram(histogram, i / kColumns, columns.first + i % kColumns, sum);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+template <class Words>
+inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                      const BlockColumns& columns, uint32_t* words) {
+  uint64_t* histogram = tree.histogram(leaf.slot, columns.group);
+  if (rows.count < kFewRows) {
+    add_few<Words>(tree, leaf, rows, columns, histogram);
+  } else {
+    add_many<Words>(tree, leaf, rows, columns, words, histogram);
+  }
+}
+
+// Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first.
+template <class Add>
+inline void add_chunks(const Fit& fit, int step, bool packed, Add add) {
+  const BlockColumns columns(fit);
+  const StepView view(fit, step);
+  if (columns.count <= 0 || fit.fixed[0].packed != packed) return;  // all outputs have one format
+  for (uint32_t i = blockIdx.x; i < view.work.n_chunks(); i += gridDim.x) {
+    const Division& division = view.at(i, &Division::first_chunk);
+    const TreeView tree{fit, division.tree};
+    const Leaf& leaf = tree.leaf(division.small);
+    add(tree, leaf, part_of(leaf, i - division.first_chunk, division.chunk_rows), columns);
+  }
+}
+
+// Packed rows take three words of shared memory for each bin, wide rows four: they have a kernel
+// each, so that more blocks of the first fit into a multiprocessor.
+extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, int32_t step) {
+  extern __shared__ uint32_t words[];
+  add_chunks(*fit, step, true,
+             [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                 const BlockColumns& columns) {
+               if (tree.fixed().has_equal_h()) {
+                 add_range<EqualWords>(tree, leaf, rows, columns, words);
+               } else {
+                 add_range<PackedWords>(tree, leaf, rows, columns, words);
+               }
+             });
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1) histogram_wide(const Fit* fit, int32_t step) {
+  extern __shared__ uint32_t words[];
+  add_chunks(
+      *fit, step, false,
+      [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+          const BlockColumns& columns) { add_range<WideWords>(tree, leaf, rows, columns, words); });
+}
+
+}  // namespace hedgerow::cuda

@@ -1,0 +1,200 @@
+// CUDA on the CPU, for tests without a GPU: the kernels' own text, compiled by a C++ compiler. A
+// thread of a block is a fibre, and blocks run one after another, so atomics are plain operations.
+// Threads that leave a kernel early count as arrived at every barrier, as on a GPU.
+#pragma once
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __launch_bounds__(...)
+#define __device__
+#define __shared__ static
+#define __noinline__ [[gnu::noinline]] inline
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+namespace shim {
+
+constexpr unsigned kWarp = 32;
+constexpr std::size_t kStack = 128 << 10;
+
+// Those that wait for one another: a block or a warp.
+struct Team {
+  unsigned alive = 0, arrived = 0, generation = 0;
+
+  void release_if_complete() {
+    if (arrived == alive) arrived = 0, ++generation;
+  }
+};
+
+struct Warp : Team {
+  std::uint64_t slot[kWarp];
+};
+
+struct Fibre {
+  jmp_buf place;
+  ucontext_t start;
+  std::unique_ptr<char[]> stack;
+  dim3 thread;
+  bool is_started = false, is_done = true;
+};
+
+inline std::deque<Fibre> fibres;
+inline std::vector<Warp> warps;
+inline Team block;
+inline unsigned n_threads, current;
+inline jmp_buf scheduler;
+inline dim3 grid_dim, block_dim, block_index;
+inline void* dynamic_shared;
+inline void (*body)(void**);
+inline void** arguments;
+
+inline Fibre& self() { return fibres[current]; }
+
+inline void fibre_main() {
+  for (;;) {
+    body(arguments);
+    self().is_done = true;
+    --block.alive;
+    block.release_if_complete();
+    Warp& warp = warps[current / kWarp];
+    --warp.alive;
+    warp.release_if_complete();
+    if (_setjmp(self().place) == 0) _longjmp(scheduler, 1);
+  }
+}
+
+// Continues with the next thread that is not done, or with the scheduler after the last.
+[[gnu::noinline]] inline void yield() {
+  if (_setjmp(self().place) == 0) _longjmp(scheduler, 1);
+}
+
+inline void wait(Team& team) {
+  const unsigned generation = team.generation;
+  ++team.arrived;
+  team.release_if_complete();
+  while (team.generation == generation) yield();
+}
+
+[[gnu::noinline]] inline void resume(Fibre& fibre) {
+  if (_setjmp(scheduler) != 0) return;
+  if (fibre.is_started) _longjmp(fibre.place, 1);
+  fibre.is_started = true;
+  fibre.stack = std::make_unique<char[]>(kStack);
+  getcontext(&fibre.start);
+  fibre.start.uc_stack.ss_sp = fibre.stack.get();
+  fibre.start.uc_stack.ss_size = kStack;
+  makecontext(&fibre.start, fibre_main, 0);
+  setcontext(&fibre.start);
+}
+
+inline void run_block() {
+  while (fibres.size() < n_threads) fibres.emplace_back();
+  warps.assign((n_threads + kWarp - 1) / kWarp, {});
+  block = {n_threads, 0, 0};
+  for (unsigned i = 0; i < n_threads; ++i) {
+    fibres[i].thread = {i, 0, 0};
+    fibres[i].is_done = false;
+    ++warps[i / kWarp].alive;
+  }
+  while (block.alive > 0) {
+    for (current = 0; current < n_threads; ++current) {
+      if (!self().is_done) resume(self());
+    }
+  }
+}
+
+inline void run(dim3 grid, unsigned threads, std::size_t shared_bytes) {
+  // On a GPU shared memory holds anything at first.
+  std::vector<std::uint64_t> shared(shared_bytes / 8 + 1, 0x7ff8dead7ff8dead);
+  dynamic_shared = shared.data();
+  grid_dim = grid;
+  block_dim = {threads, 1, 1};
+  n_threads = threads;
+  for (block_index.y = 0; block_index.y < grid.y; ++block_index.y) {
+    for (block_index.x = 0; block_index.x < grid.x; ++block_index.x) run_block();
+  }
+}
+
+template <class... Args, std::size_t... i>
+void call(void (*kernel)(Args...), void** given, std::index_sequence<i...>) {
+  kernel(*static_cast<std::remove_reference_t<Args>*>(given[i])...);
+}
+template <class... Args>
+void call(void (*kernel)(Args...), void** given) {
+  call(kernel, given, std::index_sequence_for<Args...>{});
+}
+
+template <class T>
+T exchange(T value, unsigned from) {
+  static_assert(sizeof(T) <= 8);
+  Warp& warp = warps[current / kWarp];
+  std::memcpy(&warp.slot[current % kWarp], &value, sizeof(T));
+  wait(warp);
+  std::memcpy(&value, &warp.slot[from % kWarp], sizeof(T));
+  wait(warp);
+  return value;
+}
+
+template <class T>
+T replace(T* at, T value) {
+  return std::exchange(*at, value);
+}
+
+}  // namespace shim
+
+#define threadIdx (shim::self().thread)
+#define blockIdx (shim::block_index)
+#define blockDim (shim::block_dim)
+#define gridDim (shim::grid_dim)
+
+inline void __syncthreads() { shim::wait(shim::block); }
+inline void __syncwarp(unsigned = ~0u) { shim::wait(shim::warps[shim::current / shim::kWarp]); }
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return shim::exchange(value, static_cast<unsigned>(lane));
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  return shim::exchange(value, shim::current ^ static_cast<unsigned>(mask));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, int distance) {
+  const int lane = static_cast<int>(shim::current % shim::kWarp);
+  return shim::exchange(value, static_cast<unsigned>(lane >= distance ? lane - distance : lane));
+}
+inline unsigned __ballot_sync(unsigned, bool is_set) {
+  unsigned votes = is_set ? 1u << shim::current % shim::kWarp : 0u;
+  for (int mask = 1; mask < 32; mask *= 2) votes |= __shfl_xor_sync(~0u, votes, mask);
+  return votes;
+}
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
+template <class T>
+T atomicAdd(T* at, T value) {
+  return shim::replace(at, static_cast<T>(*at + value));
+}
+inline unsigned atomicOr(unsigned* at, unsigned value) { return shim::replace(at, *at | value); }
+template <class T>
+T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+T max(T a, T b) {
+  return a < b ? b : a;
+}
+using std::isfinite;
