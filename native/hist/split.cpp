@@ -372,6 +372,26 @@ Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogra
   return best;
 }
 
+// Empties the entry of missing values while a column is scanned. A scan reads up to seven entries
+// past the last bin; missing values would be added to a side that has them already, and the sum may
+// wrap around to one that looks like a child's.
+class HiddenMissing {
+ public:
+  explicit HiddenMissing(const FeatureHistogram& histogram)
+      : entry_(histogram.n_bins > kBins - 8 ? histogram.sums + kMissingBin : nullptr),
+        missing_(histogram.missing) {
+    if (entry_) *entry_ = {0, 0};
+  }
+  ~HiddenMissing() {
+    if (entry_) *entry_ = missing_;
+  }
+  HiddenMissing(const HiddenMissing&) = delete;
+
+ private:
+  GradientSum* entry_;
+  GradientSum missing_;
+};
+
 Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram) {
   const GradientSum missing = histogram.missing;
   if (node.is_sparse()) {
@@ -379,6 +399,7 @@ Split best_threshold(const SplitContext& node, const FeatureHistogram& histogram
     squeeze(histogram.sums, histogram.n_bins, scan);
     return best_threshold(node, missing, scan);
   }
+  const HiddenMissing hidden(histogram);
   AllBins scan{histogram.sums, histogram.n_bins};
   return best_threshold(node, missing, scan);
 }

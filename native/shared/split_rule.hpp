@@ -10,7 +10,7 @@
 //   - Positions are divided into kScanClasses classes, p modulo 8. In each class p increases, and a
 //     candidate replaces the best if it is allowed and its fraction is larger. Positions are
 //     visited up to a multiple of 8, so up to seven beyond `count` take part; entries beyond the
-//     bins are empty, but for kMissingBin.
+//     bins count as empty, that of missing values, too.
 //   - The winner among the classes has the largest quotient, then the lowest position, where
 //     positions beyond the last candidate stand for it.
 //   - The winner's gain, computed from its sums, decides everything else.

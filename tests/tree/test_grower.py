@@ -95,6 +95,20 @@ def test_trees_have_the_oracles_splits_whatever_the_parameters(seed):
     assert_same_splits(grow(binned, g, h, params), columns_of(binned), g, h, params)
 
 
+@pytest.mark.parametrize("n_bins", [249, 250, 255])
+@pytest.mark.parametrize("seed", range(4))
+def test_missing_values_are_counted_once_in_columns_of_all_bins(seed, n_bins):
+    # A scan reads past the last bin, where the missing values are.
+    rng = np.random.default_rng(seed)
+    column = rng.integers(0, n_bins, 1000).astype(np.uint8)
+    column[rng.random(1000) < rng.uniform(0.05, 0.6)] = 255
+    binned = in_both_layouts(column[None], np.array([n_bins], np.int32), np.zeros(1, bool))
+    g = rng.standard_normal(1000) + rng.random() * ((column < 100) | (column == 255))
+    params = GrowthParams(max_leaves=2)
+    tree = grow(binned, g, np.ones(1000), params)
+    assert_same_splits(tree, columns_of(binned), g, np.ones(1000), params)
+
+
 def nearly_constant(binned, rng, features, n_others):
     """Give the table with all but so many rows of some features in one bin."""
     by_column = binned.by_column.copy()

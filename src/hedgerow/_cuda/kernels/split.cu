@@ -153,6 +153,8 @@ inline void find_positions(const SplitNode& node, Column& column, const int* cou
 inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
   const GradientSum missing = column.sums[kMissingBin];
   __syncwarp();
+  column.sums[kMissingBin] = {0, 0};  // it is no position of the scan
+  __syncwarp();
   int n = n_bins;
   const bool is_sparse = node.is_sparse();
   if (is_sparse) {
