@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow import DataError, GradientBoostingRanker, GradientBoostingSurvival, ParameterError
 from hedgerow._arguments import parameter_table
 from hedgerow._boosting.estimators.one_score import RANKER_PARAMETERS, SURVIVAL_PARAMETERS
-from hedgerow._boosting.fit import warm_start as resuming
+from hedgerow._boosting.fit import checkpoint as checkpoints
 from hedgerow._params import check_parameters
 
 RNG = np.random.default_rng(0)
@@ -182,7 +182,7 @@ def test_a_column_of_many_categories_is_learned_from(kind):
 def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(
     kind, parameters, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(resuming, "WRITING", np.inf)
+    monkeypatch.setattr(checkpoints, "WRITING", np.inf)
     path = tmp_path / "checkpoint"
     with pytest.raises(Stop):
         fitted(made(kind, **parameters), checkpoint=path, checkpoint_every=3, callbacks=break_off)
