@@ -141,7 +141,8 @@ class Estimator(BaseEstimator):
     ) -> None:
         """Write a fitted tree model in the format of another program.
 
-        Gradient boosting, random forests, extra trees and decision trees can be exported.
+        Gradient boosting, random forests, extra trees, decision trees and bagging of trees that
+        are grown on bins can be exported.
         Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors, and
         in XGBoost up to those of float32.
 

@@ -94,6 +94,15 @@ KINDS: dict[str, Any] = {
     "forest": lambda y: (hr.RandomForestClassifier(**FOREST), _classes(y)),
     "extra_trees": lambda y: (hr.ExtraTreesRegressor(**FOREST), y),
     "two_class_forest": lambda y: (hr.RandomForestClassifier(**FOREST), y > 0.8),
+    "bagging": lambda y: (
+        hr.BaggingClassifier(
+            hr.DecisionTreeClassifier(
+                splitter="hist", max_depth=4, categorical_features=CATEGORICAL
+            ),
+            n_estimators=5,
+        ),
+        _classes(y),
+    ),
     "tree": lambda y: (
         hr.DecisionTreeClassifier(max_depth=5, categorical_features=CATEGORICAL),
         _classes(y),

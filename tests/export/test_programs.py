@@ -154,6 +154,12 @@ def test_what_cannot_be_exported_is_an_error_that_leaves_the_file_alone(tmp_path
     svm = hr.SVC().fit(X, np.arange(20) > 9)
     with pytest.raises(hr.ExportError, match="SVC cannot be exported"):
         svm.export(path)
+    hard = hr.BaggingClassifier(n_estimators=2, voting="hard").fit(X, np.arange(20) > 9)
+    with pytest.raises(hr.ExportError, match="voting='hard'"):
+        hard.export(path)
+    sums = hr.RandomForestClassifier(n_estimators=2, feature_combinations=2)
+    with pytest.raises(hr.ExportError, match="feature_combinations=None"):
+        sums.fit(X, np.arange(20) > 9).export(path)
     with pytest.raises(hr.ParameterError, match=r"must be one of \.h"):
         model("tree").export(tmp_path / "model.xyz")
     with pytest.raises(hr.ParameterError, match="format='pmml'"):

@@ -195,15 +195,9 @@ class _Sets:
         self.decision_type = np.where(is_set, _CATEGORICAL, numeric)
         for node in np.flatnonzero(is_set):
             bits = tree.category_bits[tree.category_set[node]]
-            bins = model.columns[tree.feature[node]].numbers
-            assert bins is not None
-            is_left = np.array([_has_bit(bits, int(b)) for b in bins[0, :-2]], bool)
+            is_left = model.columns[tree.feature[node]].members(bits)
             self.index[node] = len(self.words)
             self.words.append(_as_words(is_left ^ self.is_exchanged[node]))
-
-
-def _has_bit(bits: NDArray[np.uint32], b: int) -> bool:
-    return bool(int(bits[b >> 5]) >> (b & 31) & 1)
 
 
 def _as_words(members: NDArray[np.bool_]) -> NDArray[np.uint32]:

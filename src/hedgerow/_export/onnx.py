@@ -173,11 +173,9 @@ def _membership(model: PortableModel, column: PortableColumn) -> tuple[list[_Key
     ensemble, (feature,) = model.ensemble, column.features
     used = ensemble.category_set[(ensemble.feature == feature) & (ensemble.category_set >= 0)]
     sets = np.unique(ensemble.category_bits[np.unique(used)], axis=0)
-    assert column.numbers is not None
-    bins = column.numbers[0, :-2].astype(np.int64)
-    is_member = (sets[:, bins >> 5] >> (bins & 31).astype(np.uint32) & 1).astype(bool)
-    table = np.full((len(bins) + 2, len(sets)), np.nan)
-    table[:-2] = np.where(is_member, _MEMBER, _OTHER).T
+    table = np.full((len(column.labels) + 2, len(sets)), np.nan)
+    for k, bits in enumerate(sets):
+        table[:-2, k] = np.where(column.members(bits), _MEMBER, _OTHER)
     return [(feature, bits.tobytes()) for bits in sets], table
 
 

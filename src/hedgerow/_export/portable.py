@@ -60,6 +60,12 @@ class PortableColumn:
         """The categories of the column, sorted; none if it is numeric."""
         return () if self.categories is None else self.categories.values
 
+    def members(self, bits: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Return whether each category is in the set of a split, which is a set of bins."""
+        assert self.numbers is not None
+        bins = self.numbers[0, :-BESIDES].astype(np.int64)
+        return (bits[bins >> 5] >> (bins & 31).astype(np.uint32) & 1).astype(bool)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PortableModel:
@@ -126,8 +132,8 @@ def portable(estimator: Estimator) -> PortableModel:
     if isinstance(fitted, ForestModel):
         return _averaged(estimator, fitted, _forest_trees(estimator, fitted))
     raise ExportError(
-        f"{type(estimator).__name__} cannot be exported: gradient boosting, random forests, extra "
-        "trees and decision trees can."
+        f"this {type(estimator).__name__} cannot be exported: gradient boosting, random forests, "
+        "extra trees, decision trees and bagging of trees that are grown on bins can."
     )
 
 
@@ -172,11 +178,11 @@ def _averaged(
 def _forest_trees(estimator: Estimator, model: ForestModel) -> Ensemble:
     if model.combinations is not None:
         raise ExportError(
-            "the trees of feature_combinations split on sums of columns, which no format holds. "
+            "the trees of feature_combinations split on sums of columns, which cannot be exported. "
             "Fit the forest with feature_combinations=None to export it."
         )
     if getattr(estimator, "voting", "soft") == "hard":
-        raise ExportError("voting='hard' counts votes, which no format holds; use voting='soft'.")
+        raise ExportError("voting='hard' cannot be exported; use voting='soft'.")
     forest = model.forest
     trees = [forest.tree(index) for index in range(forest.n_trees)]
     outputs = np.zeros(forest.n_trees, np.int32)

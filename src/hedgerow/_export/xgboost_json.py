@@ -159,10 +159,7 @@ def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
 def _goes_right(model: PortableModel, tree: Tree, node: int) -> list[int]:
     """Return the codes of the categories that go right."""
     bits = tree.category_bits[tree.category_set[node]]
-    numbers = model.columns[tree.feature[node]].numbers
-    assert numbers is not None
-    bins = numbers[0, :-2].astype(np.int64)
-    is_left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32) & 1).astype(bool)
+    is_left = model.columns[tree.feature[node]].members(bits)
     return np.flatnonzero(~is_left).tolist()
 
 
