@@ -224,6 +224,8 @@ class Attempt:
             silence=settings.silence,
             start=settings.start,
             patience=settings.patience,
+            # One worker can do more than several, for which it may need all numbers.
+            spills=len(addresses) > 1 and isinstance(run.estimator, _TAKE_PIECES),
         )
         self.futures: list[Future] = []
         self.active = list(addresses)  # workers that have rows
@@ -243,7 +245,6 @@ class Attempt:
             options=self.fit.options,
             checkpoint=self.fit.checkpoint,
             keeps_checkpoints="checkpoint" in signature(self.fit.estimator.fit).parameters,
-            # One worker can do more than several, for which it may need all numbers.
             in_pieces=len(self.active) > 1 and isinstance(self.fit.estimator, _TAKE_PIECES),
         )
         token = secrets.token_bytes(32)
@@ -317,7 +318,8 @@ class Attempt:
             parts = self.client.compute(delayed, **where)
             for position, number in enumerate(run):
                 own = parts[position * len(names) : (position + 1) * len(names)]
-                arguments = (self.plan.fit_id, name, number, names, *own)
+                is_persisted = dataset.is_persisted(number)
+                arguments = (self.plan.fit_id, name, number, names, is_persisted, *own)
                 tasks[self._submit(take_in, *arguments, address=address)] = address
         return tasks
 
