@@ -31,11 +31,11 @@ MOST_LEAVES: int = _native.most_leaves
 # messages instead of 62.
 LEAVES_AHEAD = 8
 
-# What trees that are grown side by side cost, measured on 16 cores: seconds of a tree for each entry
-# of the table, the share that each busy thread adds to that, and the seconds that each further
-# thread of a tree adds, since they wait for each other. Then bytes of a row: the lists of a tree, and
-# the scores, gradients and leaf of an output; and by how much the lists may add to the memory.
-_UPDATE_SECONDS, _CONTENTION, _WAITING = 3.5e-9, 0.03, 3e-5
+# What trees that are grown side by side cost, measured on 16 cores: seconds of a tree on one thread
+# for each entry of the table; and seconds that several threads of a tree do not save, for the root
+# of that number. Then bytes of a row: the lists of a tree, and the scores, gradients and leaf of an
+# output; and by how much the lists may add to the memory.
+_UPDATE_SECONDS, _NOT_SAVED = 1.3e-9, 6e-7
 _ROW_LIST_BYTES, _OUTPUT_BYTES, _MORE_MEMORY = 8, 18, 0.15
 
 # The rows of a sample by gradients and the factors of their weights; None for other sampling.
@@ -256,12 +256,12 @@ def trees_side_by_side(
         return 1
     other_bytes = binned.n_bytes + n_trees * _OUTPUT_BYTES * binned.n_rows
     share = _MORE_MEMORY * other_bytes / (_ROW_LIST_BYTES * max(1, binned.n_rows))
-    # The seconds of a tree on one thread, while all are busy.
-    alone = _UPDATE_SECONDS * binned.n_entries * (1 + _CONTENTION * n_threads)
+    alone = _UPDATE_SECONDS * binned.n_entries  # the seconds of a tree on one thread
 
     def seconds(n_growers: int) -> float:
         threads = n_threads // n_growers
-        return -(-n_trees // n_growers) * (alone / threads + _WAITING * (threads - 1))
+        not_saved = 0.0 if threads == 1 else _NOT_SAVED * binned.n_entries**0.5
+        return -(-n_trees // n_growers) * (alone / threads + not_saved)
 
     return min(range(1, min(n_trees, n_threads, 1 + int(share)) + 1), key=seconds)
 
