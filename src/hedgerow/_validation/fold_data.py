@@ -41,6 +41,7 @@ class FoldData:
         y: Any,
         groups: Any,
         sample_weight: Any,
+        offset: Any,
         params: Mapping[str, Any],
     ) -> None:
         self.model, self.X, self.y, self.groups = model, sound_rows(X), sound(y, "y"), groups
@@ -55,6 +56,14 @@ class FoldData:
                 f"sample_weight: fit of {type(model).__name__} does not accept it. For a step of a "
                 "pipeline, pass params={'step__sample_weight': …}."
             )
+        self.offset = offset
+        if offset is not None:
+            require_rows("offset", offset, self.n_rows)
+            if not self._fit_accepts("offset"):
+                raise ParameterError(
+                    f"offset: fit of {type(model).__name__} does not accept it; gradient boosting "
+                    "does."
+                )
         self._check_params()
         self._shared: BinnedTable | None = None
 
@@ -70,9 +79,14 @@ class FoldData:
                 raise ParameterError(
                     f"params: fit of {type(self.model).__name__} does not accept {name!r}."
                 )
-        for name, values in (("sample_weight", self.weights), ("groups", self.groups)):
+        by_row = {"sample_weight": self.weights, "groups": self.groups, "offset": self.offset}
+        for name, values in by_row.items():
             if values is not None and name in self.params:
                 raise ParameterError(f"{name} is passed twice: as an argument and in params.")
+        if self.params.get("offset") is not None:
+            raise ParameterError(
+                "params: pass the offset as cross_validate(…, offset=…), which predictions need."
+            )
         if self.params.get("checkpoint") is not None:
             raise ParameterError(
                 "params: a checkpoint is not allowed, because folds would overwrite it."
@@ -124,6 +138,18 @@ class FoldData:
         """Return the weights of some rows."""
         return None if self.weights is None else self.weights[rows]
 
+    def offset_of(self, rows: Indices) -> Any:
+        """Return the offset of some rows."""
+        return None if self.offset is None else take_rows(self.offset, rows)
+
+    def eval_set(self, rows: Indices, table: Any) -> tuple[Any, ...]:
+        """Return some rows as an evaluation set, without the columns at its end that are absent."""
+        if self.offset is not None:
+            return table, self.y_of(rows), self.weights_of(rows), self.offset_of(rows)
+        if self.weights is not None:
+            return table, self.y_of(rows), self.weights_of(rows)
+        return table, self.y_of(rows)
+
     def options_of(self, rows: Indices) -> dict[str, Any]:
         """Return the arguments of `fit` besides X and y, for some rows."""
         options = {
@@ -132,6 +158,8 @@ class FoldData:
         }
         if self.weights is not None:
             options["sample_weight"] = self.weights_of(rows)
+        if self.offset is not None:
+            options["offset"] = self.offset_of(rows)
         if self.groups is not None and self._fit_accepts("groups"):
             options["groups"] = take_rows(self.groups, rows)
         return options

@@ -127,7 +127,7 @@ def digest(
     n_extra_rounds: int,
     n_threads: int = 1,
 ) -> str:
-    """Return a digest of the data of a fit (bins, targets, weights, groups) and of its start.
+    """Return a digest of the data of a fit (bins, targets, weights, …) and of its start.
 
     `datasets` are the training set and the evaluation sets, `bins` their rows (n_features, n_rows).
     `numbers` is the training set itself, if trees depend on more than its bins. Workers add up the
@@ -136,6 +136,7 @@ def digest(
     hashed = hashlib.sha256(str(n_extra_rounds).encode())
     for dataset, of_dataset in zip(datasets, bins, strict=True):
         by_row = [dataset.target, dataset.weights, dataset.groups]
+        by_row += [] if dataset.offset is None else [dataset.offset]
         shapes = [None if array is None else array.shape[1:] for array in by_row]
         n_features, n_rows = of_dataset.shape
         hashed.update(repr([n_features, workers().count(n_rows), shapes]).encode())

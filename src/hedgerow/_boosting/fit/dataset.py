@@ -1,4 +1,4 @@
-"""Datasets (table, target, weights, groups), evaluation sets, splits into holdouts and folds."""
+"""Datasets (table, target, weights, …), evaluation sets, splits into holdouts and folds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow import _native
 from hedgerow._collective import Workers, workers
 from hedgerow._data.intake import Table
 from hedgerow._data.parquet_table import ParquetTable
-from hedgerow._data.target import fit_columns
+from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -21,8 +21,8 @@ from hedgerow.exceptions import DataError, ParameterError
 WEIGHT_STEPS = 2**31
 
 _EVAL_SET = (
-    "eval_set must be a list of (X, y) or (X, y, sample_weight), as in "
-    "eval_set=[(X_valid, y_valid)]."
+    "eval_set must be a list of (X, y), (X, y, sample_weight) or (X, y, sample_weight, offset), as "
+    "in eval_set=[(X_valid, y_valid)]."
 )
 
 # The parameter that needs a holdout for a purpose, and how the advice in an error begins.
@@ -34,15 +34,17 @@ _PARAMETER_AND_ADVICE = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows with a target (in classification, the class index) and optional weights and groups.
+    """Rows with a target (in classification, the class index), and optional columns.
 
-    A target with several numbers per row has shape (n_rows, n_numbers).
+    A target with several numbers per row has shape (n_rows, n_numbers). The offset is what scores
+    start from, beside the base score, (n_rows, n_outputs).
     """
 
     table: Table
     target: Floats
     weights: Floats | None
     groups: NDArray[np.int32] | None = None
+    offset: Floats | None = None
 
     @property
     def target_by_output(self) -> Floats:
@@ -53,7 +55,8 @@ class Dataset:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Dataset(self.table.take(rows), self.target[rows], weights, groups)
+        offset = None if self.offset is None else self.offset[rows]
+        return Dataset(self.table.take(rows), self.target[rows], weights, groups, offset)
 
     def weighted_by_class(self, class_weights: Floats) -> Dataset:
         """Multiply the weights by those of the classes."""
@@ -87,9 +90,9 @@ class Dataset:
 
 
 def read_eval_sets(
-    eval_set: Any, names: Sequence[str] | None, read: Callable[[Any, Any, Any], Dataset]
+    eval_set: Any, names: Sequence[str] | None, read: Callable[..., Dataset]
 ) -> dict[str, Dataset]:
-    """Read ``eval_set=[(X, y[, weights]), …]``; default names are ``eval_0`` and so on."""
+    """Read ``eval_set=[(X, y[, weights[, offset]]), …]``; names are ``eval_0`` … by default."""
     if eval_set is None:
         return {}
     if isinstance(eval_set, ParquetTable):
@@ -100,7 +103,7 @@ def read_eval_sets(
     entries = [eval_set] if is_one else list(eval_set)
     entries = [_with_own_target(e) if isinstance(e, ParquetTable) else e for e in entries]
     for entry in entries:
-        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
+        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3, 4):
             raise DataError(_EVAL_SET)
         if isinstance(entry[1], str):
             raise DataError(f"{_EVAL_SET} Names of the sets belong in eval_names.")
@@ -112,19 +115,16 @@ def read_eval_sets(
 
 
 def _with_own_target(table: ParquetTable) -> tuple[Any, ...]:
-    """Return an evaluation set whose target and weights are columns of its files."""
+    """Return an evaluation set whose other columns are in its files, too."""
     if table.target is None:
         raise DataError("eval_set: the ParquetTable has no target. Name its column: target=….")
     y, weights, _ = fit_columns(table, None, None)
-    return table, y, weights
+    return table, y, weights, fit_offset(table, None)
 
 
-def _read_entry(
-    read: Callable[[Any, Any, Any], Dataset], entry: Sequence[Any], where: str
-) -> Dataset:
-    X, y, sample_weight = entry if len(entry) == 3 else (*entry, None)
+def _read_entry(read: Callable[..., Dataset], entry: Sequence[Any], where: str) -> Dataset:
     try:
-        return read(X, y, sample_weight)
+        return read(*entry)
     except DataError as error:
         raise type(error)(f"{where}: {error}") from error
 

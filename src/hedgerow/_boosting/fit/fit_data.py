@@ -30,7 +30,7 @@ from hedgerow._cuda.support import require_supported
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.memory import require_memory
 from hedgerow._data.sources import refuse_more_rows
-from hedgerow._data.target import Classes, read_groups, read_weights
+from hedgerow._data.target import Classes, read_groups, read_offset, read_weights
 from hedgerow._estimator import TableEstimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
@@ -65,6 +65,7 @@ class FitArguments:
     checkpoint: Any = None
     checkpoint_every: Any = 10
     memory_limit: Any = None
+    offset: Any = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,14 @@ class Problem:
         """Whether every row has one class, by which rows can be sampled and split."""
         return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
 
-    def read(self, estimator: TableEstimator, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    def read(
+        self,
+        estimator: TableEstimator,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> Dataset:
         """Read an evaluation set."""
         table = internals(estimator).read(X, self.schema)
         if table.is_streamed:
@@ -178,10 +186,10 @@ class Problem:
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
             raise DataError(f"y has {n_targets} columns, but had {self.loss.n_targets} in fit.")
-        return self.dataset(table, target, sample_weight)
+        return self.dataset(table, target, sample_weight, offset)
 
-    def dataset(self, table: Table, target: Floats, sample_weight: Any) -> Dataset:
-        """Return a dataset whose target and weights the loss accepts."""
+    def dataset(self, table: Table, target: Floats, sample_weight: Any, offset: Any) -> Dataset:
+        """Return a dataset whose columns the loss accepts."""
         objection = self._objection(target)
         if objection:
             raise DataError(objection)
@@ -193,7 +201,8 @@ class Problem:
                 "sample_weight is 0 in every row that the loss needs: without those rows, "
                 f"{objection}"
             )
-        return Dataset(table, target, weights)
+        offset = read_offset(offset, table.n_rows, self.loss.n_outputs)
+        return Dataset(table, target, weights, offset=offset)
 
     def _objection(self, target: Floats) -> str | None:
         """Return why the loss is not defined for the target of all workers; None if it is."""
@@ -259,10 +268,21 @@ def read_data(
     metrics = task.choose_metrics(params, problem.classes, problem.loss)
     read = partial(problem.read, params)
     eval_sets = read_eval_sets(arguments.eval_set, arguments.eval_names, read)
+    if train.offset is not None:
+        _require_offsets(eval_sets)
     needs_validation_set = params.early_stopping and not is_auto(settings.estimator.n_estimators)
     if needs_validation_set and not eval_sets:
         train, eval_sets["validation"] = _split_for_early_stopping(problem, settings, train)
     return problem, FitData(train, eval_sets, calibration_set, metrics)
+
+
+def _require_offsets(eval_sets: Mapping[str, Dataset]) -> None:
+    for name, dataset in eval_sets.items():
+        if dataset.offset is None:
+            raise DataError(
+                f"eval_set: {name!r} has no offset, but the training set has one. Pass "
+                "(X, y, sample_weight, offset); sample_weight may be None."
+            )
 
 
 def read_problem(
@@ -304,7 +324,7 @@ def read_problem(
     if any(getattr(params, name) is not None for name in CONSTRAINT_PARAMETERS):
         constraints = read_constraints(params, schema, loss)
     problem = Problem(task, initial_model, schema, classes, loss, trees_per_round, constraints)
-    dataset = problem.dataset(table, target, arguments.sample_weight)
+    dataset = problem.dataset(table, target, arguments.sample_weight, arguments.offset)
     if arguments.groups is not None:
         dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
     return problem, weigh(dataset, settings.estimator, task, classes, loss)
