@@ -332,8 +332,8 @@ def _read_offset(column: Any, n_rows: int) -> NDArray[np.float64]:
     read, _ = _read_column(column, "offset")
     if isinstance(read, LabelColumn):
         raise DataError("offset holds strings or categories, but it is added to scores.")
-    if n_rows or len(read.values):  # a table without rows can be predicted
-        _require_length(len(read.values), n_rows, "offset")
+    if len(read.values) != n_rows:  # which may be 0: a table without rows can be predicted
+        raise DataError(f"offset has {len(read.values)} values, but X has {n_rows} rows.")
     _require_finite(read, "offset")
     values = np.ascontiguousarray(read.values, np.float64)
     largest = float(np.abs(values).max(initial=0.0))
