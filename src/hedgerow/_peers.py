@@ -152,7 +152,6 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "force_col_wise": "the histogram layout is chosen automatically",
     "force_row_wise": "the histogram layout is chosen automatically",
     "gpu_id": _DEVICE,
-    "init": "scores start at the best constant; StagewiseRegressor takes an init",
     "leaf_estimation_iterations": "leaf values are computed from the loss",
     "leaf_estimation_method": "leaf values are computed from the loss",
     "missing": "NaN, None and NA are missing values",

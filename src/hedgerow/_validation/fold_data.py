@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from hedgerow._contract import internals
@@ -19,8 +17,8 @@ from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.ranking_queries import read_group_sizes, split_column
-from hedgerow._data.sources import with_usual_columns
 from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
@@ -210,18 +208,6 @@ def require_rows(name: str, values: Any, n_rows: int) -> None:
     count = _count(name, values)
     if count != n_rows:
         raise DataError(f"X has {n_rows} rows, but {name} has {count}.")
-
-
-def take_rows(array: Any, rows: Indices) -> Any:
-    """Return some rows of an array, table or list, with the same type."""
-    if isinstance(array, np.ndarray):
-        return array[rows]
-    if isinstance(array, ParquetTable):
-        return array.take(rows)
-    native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
-    if isinstance(native, nw.DataFrame | nw.Series):
-        return native[rows].to_native()
-    return _safe_indexing(array, rows)
 
 
 def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:

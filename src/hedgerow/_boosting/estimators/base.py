@@ -224,6 +224,14 @@ class GradientBoosting(TableEstimator):
             "early_stopping=True and a number of rounds, n_estimators."
         )
 
+    @property
+    def init_estimator_(self) -> Any:
+        """The fitted `init_estimator`."""
+        fitted = self._fitted_model().init_estimator
+        if fitted is None:
+            raise AttributeError("There is an init_estimator_ if init_estimator was set.")
+        return fitted
+
     def __getitem__(self, rounds: slice) -> Self:
         """Return the model of some of the rounds, ``model[:50]`` for the first 50.
 
@@ -271,7 +279,7 @@ class GradientBoosting(TableEstimator):
     def __hedgerow__(self) -> BoostedInternals:
         """Return what other packages of the library may use."""
         return BoostedInternals(
-            **vars(super().__hedgerow__()),
+            **vars(super().__hedgerow__()) | {"can_be_additive": self.init_estimator is None},
             task=self._task,
             scores=self._scores,
             unit=self._unit,
@@ -287,10 +295,16 @@ class GradientBoosting(TableEstimator):
         return model.rows(self._read(X, model.schema))
 
     def _bins_tables(self) -> bool:
-        return True
+        return self.init_estimator is None  # which reads the table itself
 
     def _additive_trees(self) -> AdditiveTrees:
         model: BoostedModel = self._fitted_model()
+        if model.init_estimator is not None:
+            raise ParameterError(
+                "The trees of this model add to what init_estimator predicts, so they explain only "
+                "a part of it. To explain the trees, fit with offset=…, the scores of a fitted "
+                "initial estimator, in place of init_estimator."
+            )
         return AdditiveTrees(
             ensemble=model.ensemble,
             matrix=self._matrix,
@@ -330,17 +344,21 @@ class GradientBoosting(TableEstimator):
 
     def _scores_in_memory(self, X: Any, offset: Any = None) -> Floats:
         rows = self._tree_rows(X)
-        added = read_offset(offset, len(rows), self._n_scores())
-        n_threads = self._threads_for(rows)
+        added, n_threads = self._added(X, offset, len(rows)), self._threads_for(rows)
         return self._model.ensemble.predict_raw(rows, offset=added, n_threads=n_threads)
 
     def _staged_scores(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         rows = self._tree_rows(X)
         assert not isinstance(rows, BinnedRows)
-        added = read_offset(offset, len(rows), self._n_scores())
-        n_threads = self._threads_for(rows)
+        added, n_threads = self._added(X, offset, len(rows)), self._threads_for(rows)
         return self._model.ensemble.staged_raw(rows, offset=added, n_threads=n_threads)
+
+    def _added(self, X: Any, offset: Any, n_rows: int) -> Floats | None:
+        """Return what is added to the base score: the offset, and the scores of init_estimator."""
+        added = read_offset(offset, n_rows, self._n_scores())
+        initial = self._model.initial_scores(X)
+        return added if initial is None else initial if added is None else added + initial
 
     def _n_scores(self) -> int:
         model: BoostedModel = self._fitted_model()

@@ -50,7 +50,7 @@ class CheckpointFile:
     def read(self, estimator: Estimator) -> Any:
         """Return the checkpoint in the file, if there is one; refuse one of other parameters."""
         from hedgerow._model_file.checkpoint import parse_checkpoint
-        from hedgerow._model_file.values import decode, encode
+        from hedgerow._model_file.contents import write_parameter
 
         data = workers().objects(self._bytes() if workers().rank == 0 else None)[0]
         if data is None:
@@ -62,7 +62,7 @@ class CheckpointFile:
         for name, value in now.items():
             may_differ = name in MAY_DIFFER and not _matters(name, value, then[name])
             # As a file stores it: the name of a function, a list for an array.
-            if not may_differ and decode(encode(value)) != then[name]:
+            if not may_differ and write_parameter(value) != write_parameter(then[name]):
                 raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
         return checkpoint
 

@@ -13,6 +13,7 @@ from hedgerow import _native
 from hedgerow._collective import Workers, workers
 from hedgerow._data.intake import Table
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
@@ -33,11 +34,29 @@ _PARAMETER_AND_ADVICE = {
 
 
 @dataclass(frozen=True)
+class PassedRows:
+    """A table as it was passed, with all rows or some."""
+
+    X: Any
+    rows: Indices | None = None
+
+    def take(self, rows: Indices) -> PassedRows:
+        """Return some of the rows."""
+        return PassedRows(self.X, rows if self.rows is None else self.rows[rows])
+
+    @property
+    def table(self) -> Any:
+        """The rows, in a table of the same kind."""
+        return self.X if self.rows is None else take_rows(self.X, self.rows)
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Rows with a target (in classification, the class index), and optional columns.
 
     A target with several numbers per row has shape (n_rows, n_numbers). The offset is what scores
-    start from, beside the base score, (n_rows, n_outputs).
+    start from, beside the base score, (n_rows, n_outputs). `passed` are the rows as they were
+    passed, until `init_estimator` has predicted them.
     """
 
     table: Table
@@ -45,6 +64,7 @@ class Dataset:
     weights: Floats | None
     groups: NDArray[np.int32] | None = None
     offset: Floats | None = None
+    passed: PassedRows | None = None
 
     @property
     def target_by_output(self) -> Floats:
@@ -56,7 +76,13 @@ class Dataset:
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
         offset = None if self.offset is None else self.offset[rows]
-        return Dataset(self.table.take(rows), self.target[rows], weights, groups, offset)
+        passed = None if self.passed is None else self.passed.take(rows)
+        return Dataset(self.table.take(rows), self.target[rows], weights, groups, offset, passed)
+
+    def starting_from(self, scores: Floats) -> Dataset:
+        """Add scores (n_rows, n_outputs) to the offset."""
+        offset = scores if self.offset is None else self.offset + scores
+        return replace(self, offset=offset, passed=None)
 
     def weighted_by_class(self, class_weights: Floats) -> Dataset:
         """Multiply the weights by those of the classes."""

@@ -306,6 +306,7 @@ class Fitting:
             problem.classes,
             curve=fit_curve(problem.loss, ensemble, training_set.train, rows, n_threads),
             quantiles=problem.loss.single_output.quantiles,
+            init_estimator=problem.init_estimator,
         )
 
     def _divergence(self) -> ParameterError:

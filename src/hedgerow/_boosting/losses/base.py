@@ -262,8 +262,8 @@ class MultiOutputLoss(NativeLoss):
     def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
         """Return the best constant of each column."""
         columns = zip(offset, target, strict=True)
-        given = self.loss.base_score_given
-        return np.concatenate([given(of[np.newaxis], y, weights) for of, y in columns])
+        best = self.loss.base_score_given
+        return np.concatenate([best(of[np.newaxis], y, weights) for of, y in columns])
 
     def objection(self, target: Floats) -> str | None:
         """Return the objection to the first column that is not allowed."""
