@@ -290,10 +290,7 @@ class Attempt:
         for name, dataset in self.fit.datasets.items():
             tasks = self._load_dataset(name, dataset)
             self._wait(list(tasks), self._loading_error)
-            try:
-                summaries = [future.result(timeout=_ANSWER) for future in tasks]
-            except _LOSSES as error:
-                raise LostError(f"a partition was lost: {error}") from error
+            summaries = self._values(list(tasks), "a partition")
             layouts[name] = _layouts(summaries, name)
             if name == "train":
                 with_rows = {
@@ -365,19 +362,33 @@ class Attempt:
         if len(results) < len(ranks):
             self._end_sessions("another worker has failed", _SOON)
             self._collect(ranks, results)
-        return list(results.values())
+        return [results[address] for address in ranks if address in results]
 
     def _collect(self, ranks: Mapping[str, Future], results: dict[str, RankResult]) -> None:
         """Add the results of ranks that have ended by now."""
-        for address, future in ranks.items():
-            if address in results or future.status == "pending":
-                continue
+        ended = {
+            address: future
+            for address, future in ranks.items()
+            if address not in results and future.status != "pending"
+        }
+        for future in ended.values():
             if future.status != "finished":
                 self._task_error(future)
-            try:
-                results[address] = future.result(timeout=_ANSWER)
-            except _LOSSES as error:
-                raise LostError(f"the result of a worker was lost: {error}") from error
+        if ended:
+            values = self._values(list(ended.values()), "the result of a worker")
+            results.update(zip(ended, values, strict=True))
+
+    def _values(self, futures: Sequence[Future], what: str) -> list[Any]:
+        """Return the results of tasks that have finished, with one call for all of them."""
+
+        async def values() -> Any:
+            return await asyncio.wait_for(self.client.gather(futures), _ANSWER)
+
+        try:
+            gathered: list[Any] = self.client.sync(values)
+        except _LOSSES as error:
+            raise LostError(f"{what} was lost: {error}") from error
+        return gathered
 
     def _task_error(self, future: Future) -> NoReturn:
         raise LostError(f"a worker was lost: {_error_of(future) or future.status}")
