@@ -25,6 +25,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 import hedgerow as hr
+from hedgerow._estimator import Estimator
 from hedgerow._phases import phase, recording
 from hedgerow.dask._collections import (
     PartitionedData,
@@ -137,7 +138,7 @@ class FitRun:
     """
 
     client: Client
-    estimator: Any
+    estimator: Estimator
     datasets: Mapping[str, PartitionedData]
     options: Mapping[str, Any]
     workers: Sequence[str] | None = None

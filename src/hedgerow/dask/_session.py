@@ -22,6 +22,7 @@ from distributed import Worker, get_worker
 from distributed.comm import Comm
 
 from hedgerow import cluster
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
 from hedgerow._phases import phase, recording
@@ -84,7 +85,7 @@ class Job:
         Whether `fit` accepts a table in pieces.
     """
 
-    estimator: Any
+    estimator: Estimator
     layouts: Mapping[str, Mapping[str, Layout]]
     options: Mapping[str, Any]
     checkpoint: bytes | None
