@@ -299,7 +299,7 @@ def require_memory(
 
 
 def read_bytes(value: Any, name: str) -> int:
-    """Return a number of bytes: a number, or a text such as "4GB", "512 MiB" or "1.5e9"."""
+    """Return a number of bytes: a number, or a string such as "4GB", "512 MiB" or "1.5e9"."""
     number: float | None = None
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         number = float(value)
@@ -312,8 +312,8 @@ def read_bytes(value: Any, name: str) -> int:
                 number = None
     if number is None or not np.isfinite(number) or number <= 0:
         raise ParameterError(
-            f"{name}={value!r} is not allowed; it must be a number of bytes > 0, or a text such as "
-            "'4GB' or '512MiB'."
+            f"{name}={value!r} is not allowed; it must be a number of bytes > 0, or a string such "
+            "as '4GB' or '512MiB'."
         )
     return int(number)
 

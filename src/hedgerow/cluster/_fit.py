@@ -181,7 +181,7 @@ def _require_agreement(terms: Sequence[_Terms]) -> None:
         if ranks and rank not in ranks and any(idle.eval_rows):
             raise DataError(
                 f"eval_set: worker {rank} has {max(idle.eval_rows)} rows of it, but none of X. "
-                "Give its rows to workers with rows of X, since the others only wait for the model."
+                "Pass them on workers that have rows of X; the others only wait for the model."
             )
     for rank in ranks[1:]:
         _require_same_terms(terms[ranks[0]], terms[rank], ranks[0], rank)

@@ -236,7 +236,7 @@ _LOCK = threading.Lock()
 def _session(worker: Worker, fit_id: str) -> Session:
     session = _SESSIONS.get((worker.address, fit_id))
     if session is None or session.is_over:
-        raise ClusterError("The fit was ended: the driver has ended it.")
+        raise ClusterError("The fit was ended by the driver.")
     return session
 
 
@@ -401,7 +401,7 @@ def _meet(session: Session, worker: Worker) -> DaskCommunicator:
     )
     session.communicator = communicator
     if session.is_over:
-        raise ClusterError("The fit was ended: the driver has ended it.")
+        raise ClusterError("The fit was ended by the driver.")
     communicator.connect(plan.start)
     communicator.gather(b"")
     return communicator
