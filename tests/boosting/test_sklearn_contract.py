@@ -22,8 +22,9 @@ SMALL = {"n_estimators": 5, "max_leaves": 4}
 
 @parametrize_with_checks(
     [
-        GradientBoostingClassifier(),
-        GradientBoostingRegressor(),
+        # The automatic search, with few rounds: a check makes up to thirty fits.
+        GradientBoostingClassifier(budget=0.05),
+        GradientBoostingRegressor(budget=0.05),
         GradientBoostingClassifier(n_estimators=100),
         GradientBoostingRegressor(n_estimators=100),
         GradientBoostingClassifier(n_estimators=100, multi_strategy="vector"),
