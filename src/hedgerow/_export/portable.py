@@ -139,6 +139,12 @@ def portable(estimator: Estimator) -> PortableModel:
 
 def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
+    if model.init_estimator is not None:
+        raise ExportError(
+            f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
+            "which cannot be exported with them. Fit with offset=… in place of init_estimator: the "
+            "exported scores are then those to which the offset is added."
+        )
     names = tuple(internals(estimator).output_names(model))
     classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()
