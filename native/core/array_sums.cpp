@@ -47,11 +47,11 @@ bool can_split(int exponent) {
 }
 
 // Numbers that are split together, padded with zeros.
-struct Block {
+struct SummandBlock {
   alignas(64) std::array<double, kBlock> numbers;
   std::size_t n;  // a multiple of kLanes
 
-  Block(const double* from, std::size_t count, std::size_t stride)
+  SummandBlock(const double* from, std::size_t count, std::size_t stride)
       : n((count + kLanes - 1) / kLanes * kLanes) {
     for (std::size_t i = 0; i < count; ++i) numbers[i] = from[i * stride];
     std::fill(numbers.begin() + count, numbers.begin() + n, 0.0);
@@ -106,7 +106,7 @@ struct Block {
 ExactSum exact_sum(const double* numbers, std::size_t n, std::size_t stride) {
   ExactSum total;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    Block block(numbers + begin * stride, std::min(kBlock, n - begin), stride);
+    SummandBlock block(numbers + begin * stride, std::min(kBlock, n - begin), stride);
     std::int64_t largest = block.largest();
     while (largest != 0 && can_split(exponent_of(largest))) {
       largest = block.split(exponent_of(largest), total);
