@@ -187,7 +187,7 @@ def inspect() -> None:
     """Show the contents of a model file: estimator, parameters, columns, size and checksum."""
 
 
-@click.command(cls=_LazyCommand, short_help="Convert a model to JSON, or back.")
+@click.command(cls=_LazyCommand, short_help="Convert a model to another format.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
 @click.option("--table", metavar="NAME", help="For .sql: the table with the rows to predict.")
@@ -197,6 +197,8 @@ def inspect() -> None:
 @debug_option
 def convert() -> None:
     """Convert a model to OUT; the ending of its name is the format.
+
+    MODEL may also be a file of XGBoost (JSON or UBJSON) or LightGBM (text), as in all commands.
 
     \b
       .json, .hedgerow   the whole model, without loss in either direction

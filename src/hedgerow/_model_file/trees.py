@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,9 @@ from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
 from hedgerow._tree.packed import ARRAYS, PackedForest
-from hedgerow._tree.structure import Ensemble
+from hedgerow._tree.structure import OWN_ARITHMETIC, Arithmetic, Ensemble
 
-_NO_ARRAY = ("n_features", "slopes")
+_NO_ARRAY = ("n_features", "slopes", "arithmetic")
 _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name not in _NO_ARRAY)
 _COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is_categorical")
 _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
@@ -59,10 +59,31 @@ def read_trees(
     slopes = None
     if may_slope and stored.has_arrays("ensemble.slopes."):
         slopes = LinearLeaves(**stored.arrays("ensemble.slopes.", SLOPE_ARRAYS))
-    ensemble = Ensemble(**arrays, slopes=slopes, n_features=schema.n_features)
+    ensemble = Ensemble(
+        **arrays, slopes=slopes, n_features=schema.n_features, arithmetic=_read_arithmetic(stored)
+    )
     ensemble.validate()
     _check_tests(schema, ensemble)
     return binner, ensemble
+
+
+def write_arithmetic(ensemble: Ensemble) -> Document:
+    """Return how an ensemble adds up its trees, if that is not our way."""
+    if ensemble.arithmetic == OWN_ARITHMETIC:
+        return {}
+    return {"arithmetic": asdict(ensemble.arithmetic)}
+
+
+def _read_arithmetic(stored: Stored) -> Arithmetic:
+    """Read the output of `write_arithmetic`."""
+    if not stored.has("arithmetic"):
+        return OWN_ARITHMETIC
+    flags = stored.field("arithmetic")
+    names = {f.name for f in fields(Arithmetic)}
+    is_known = isinstance(flags, dict) and set(flags) == names
+    require(is_known, f"arithmetic does not have exactly the fields {', '.join(sorted(names))}")
+    require(all(type(flag) is bool for flag in flags.values()), "arithmetic has no flags")
+    return Arithmetic(**flags)
 
 
 def _check_tests(schema: TableSchema, ensemble: Ensemble) -> None:

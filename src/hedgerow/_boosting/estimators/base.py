@@ -21,6 +21,7 @@ from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns
 from hedgerow._estimator import TableEstimator, adopt, by_batch
 from hedgerow._links import Link, prediction_of
@@ -269,6 +270,10 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        model: BoostedModel = self._fitted_model()
+        return super()._stored(X) if model.zero_is_missing is None else None
+
     def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BoostedModel = self._fitted_model()
         return model.rows(self._read(X, model.schema))
@@ -279,7 +284,7 @@ class GradientBoosting(TableEstimator):
     def _additive_trees(self) -> AdditiveTrees:
         model: BoostedModel = self._fitted_model()
         return AdditiveTrees(
-            ensemble=model.ensemble,
+            ensemble=model.ensemble.as_sum(),
             matrix=self._matrix,
             stored=self._stored,
             sources=model.statistics.sources,
