@@ -28,7 +28,7 @@ SMALL = {
     "min_data_per_group": 5,
     "cat_smooth": 1.0,
     "verbose": -1,
-    "num_threads": 2,
+    "num_threads": 1,
     "seed": 1,
 }
 FOREST = {"boosting": "rf", "bagging_fraction": 0.5, "bagging_freq": 1}
@@ -150,11 +150,13 @@ def test_a_column_whose_sets_need_more_than_255_bins():
 def test_an_estimator_brings_its_classes_and_its_best_iteration():
     frame = table()
     y = np.array(["low", "middle", "high"])[three_classes(frame)]
-    estimator = lightgbm.LGBMClassifier(n_estimators=200, verbose=-1, learning_rate=0.5)
+    estimator = lightgbm.LGBMClassifier(
+        n_estimators=200, verbose=-1, learning_rate=0.5, n_jobs=1
+    )
     stop = lightgbm.early_stopping(3, verbose=False)
     half = len(frame) // 2
     estimator.fit(
-        frame[:half], y[:half], eval_set=[(frame[half:], y[half:])], callbacks=[stop]
+        frame[:half], y[:half], eval_X=frame[half:], eval_y=y[half:], callbacks=[stop]
     )
     model = hr.from_lightgbm(estimator)
     assert model.n_iter_ == estimator.best_iteration_ < 200

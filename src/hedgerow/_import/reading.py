@@ -162,6 +162,48 @@ def from_xgboost(model: Any) -> Any:
     )
 
 
+@with_argument_hints
+def from_sklearn(model: Any) -> Any:
+    """Return a model of scikit-learn as an estimator of this library.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        HistGradientBoosting, GradientBoosting with a constant init, RandomForest, ExtraTrees,
+        DecisionTree or ExtraTree, or AdaBoost of trees; each a classifier or a regressor.
+
+    Returns
+    -------
+    fitted estimator
+        Of the same kind, with an attribute ``origin_``: library, version, class and loss.
+    """
+    from sklearn import ensemble
+    from sklearn.utils.validation import check_is_fitted
+
+    from hedgerow._import import sklearn_boosting, sklearn_trees
+
+    readers: dict[tuple[type, ...], Callable[[Any], Any]] = {
+        (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor): (
+            lambda fitted: boosted_estimator(sklearn_boosting.read_hist_gradient_boosting(fitted))
+        ),
+        (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor): (
+            lambda fitted: boosted_estimator(sklearn_boosting.read_gradient_boosting(fitted))
+        ),
+        tuple(theirs for theirs, _ in sklearn_trees.FORESTS): sklearn_trees.read_forest,
+        sklearn_trees.TREES: sklearn_trees.read_tree,
+        (ensemble.AdaBoostClassifier, ensemble.AdaBoostRegressor): sklearn_trees.read_adaboost,
+    }
+    for kinds, read in readers.items():
+        if isinstance(model, kinds):
+            check_is_fitted(model)
+            return _checked(lambda read=read: read(model))
+    raise _not_a_model(
+        model,
+        "a HistGradientBoosting, GradientBoosting, RandomForest, ExtraTrees, DecisionTree or "
+        "AdaBoost estimator of scikit-learn",
+    )
+
+
 def _version_of(fitted: Any) -> str:
     """Return the version of the library of an object, which is loaded."""
     import sys
