@@ -57,7 +57,8 @@ def hard_rows(model: Any, n_rows: int = N_HARD, seed: int = 1) -> pd.DataFrame:
 
 
 def trees_of(model: Any) -> Any:
-    return model.__hedgerow__().additive_trees().ensemble
+    fitted = model.__hedgerow__().model()
+    return fitted.forest.ensemble if hasattr(fitted, "forest") else fitted.ensemble
 
 
 def near_thresholds(thresholds: np.ndarray) -> np.ndarray:

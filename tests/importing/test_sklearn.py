@@ -1,7 +1,6 @@
 """Models of scikit-learn: the same scores, bit for bit."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import ensemble, tree
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -76,7 +75,7 @@ def numeric_rows(model, seed=1):
 
 def data(y_of=target):
     frame = table()
-    return frame[NUMERIC].fillna(0.3).to_numpy(), y_of(frame)
+    return frame[NUMERIC].fillna(0.3).to_numpy().copy(), y_of(frame)
 
 
 BOOSTING = {

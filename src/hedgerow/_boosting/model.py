@@ -120,8 +120,8 @@ class BoostedModel:
     def matrix(self, table: Table) -> NDArray[Any]:
         """Return a table as the matrix that trees split."""
         matrix = as_matrix(self.statistics.encode(table), self.category_bins)
-        return matrix if self.zero_is_missing is None else _without_zeros(
-            matrix, self.zero_is_missing
+        return (
+            matrix if self.zero_is_missing is None else _without_zeros(matrix, self.zero_is_missing)
         )
 
     def rows(self, table: Table, n_threads: int = 1) -> TreeRows:

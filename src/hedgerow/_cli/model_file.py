@@ -186,5 +186,3 @@ def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
     else:
         model.save(out)
     output.say(f"{out} ({output.size_of(out)})")
-
-

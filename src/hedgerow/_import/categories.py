@@ -81,9 +81,7 @@ class CodedColumn:
     set_of: dict[int, int]
 
 
-def code_columns(
-    flat: FlatNodes, columns: Sequence[ForeignColumn]
-) -> dict[int, CodedColumn]:
+def code_columns(flat: FlatNodes, columns: Sequence[ForeignColumn]) -> dict[int, CodedColumn]:
     """Return how each categorical column is coded, for the sets of the nodes."""
     nodes: dict[int, list[int]] = {}
     for node in flat.sets:
@@ -116,8 +114,10 @@ def _code_column(
         raise ModelFileError(
             f"column {j} has {len(members)} sets of {len(codes)} categories, more than can be read."
         )
-    is_member = np.stack([np.isin(codes, each) for each in members]) if members else (
-        np.zeros((0, len(codes)), bool)
+    is_member = (
+        np.stack([np.isin(codes, each) for each in members])
+        if members
+        else (np.zeros((0, len(codes)), bool))
     )
     unknown_goes_right = not column.unknown_is_missing and bool(missing_left[list(nodes)].any())
     classes, bins = np.unique(
@@ -150,7 +150,7 @@ def _categories_of(
         refuse(f"a category of column {j}", int(named[-1]), f"below {len(column.labels)}")
     kind = _label_kind(column.labels, j)
     try:
-        order = sorted(range(len(column.labels)), key=column.labels.__getitem__)  # type: ignore[arg-type]
+        order = sorted(range(len(column.labels)), key=column.labels.__getitem__)
     except TypeError:
         refuse(f"the categories of column {j}", column.labels, "all strings or all numbers")
     values = tuple(column.labels[code] for code in order)
@@ -168,7 +168,9 @@ def _label_kind(labels: Sequence[Any], j: int) -> LabelKind:
         return "boolean"
     if types <= {int, float} and all(np.isfinite(label) for label in labels):
         return "number"
-    refuse(f"the categories of column {j}", list(labels), "all strings, all numbers or all flags")
+    return refuse(
+        f"the categories of column {j}", list(labels), "all strings, all numbers or all flags"
+    )
 
 
 def _as_bits(classes: Flags) -> NDArray[np.uint32]:
@@ -199,16 +201,9 @@ def node_tests(coded: dict[int, CodedColumn], n_columns: int) -> NodeTests:
             n_sets += len(column.bits)
         else:
             first += n_more
-    node, feature, category_set, threshold = (
-        zip(*rows, strict=True) if rows else ((), (), (), ())
-    )
-    return NodeTests(
-        np.array(node, np.int64),
-        np.array(feature, np.int64),
-        np.array(category_set, np.int64),
-        np.array(threshold, np.float64),
-        np.concatenate(bits),
-    )
+    by_field = np.array(rows, np.float64).reshape(-1, 4).T  # integers below 2⁵³
+    nodes, features, category_sets = by_field[:3].astype(np.int64)
+    return NodeTests(nodes, features, category_sets, by_field[3], np.concatenate(bits))
 
 
 def more_features(coded: dict[int, CodedColumn]) -> int:

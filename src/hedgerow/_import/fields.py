@@ -6,7 +6,7 @@ Errors name the field, its value and what is allowed; `read_model` adds the name
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -59,9 +59,7 @@ class Fields:
 
     def objects(self, name: str) -> list[Fields]:
         """Return a list of objects."""
-        return [
-            Fields(value, f"{self.path(name)}[{i}]") for i, value in enumerate(self.list(name))
-        ]
+        return [Fields(value, f"{self.path(name)}[{i}]") for i, value in enumerate(self.list(name))]
 
     def list(self, name: str) -> Sequence[Any]:
         """Return a list."""
@@ -103,8 +101,7 @@ class Fields:
 
     def integers(self, name: str, n: int | None = None) -> NDArray[np.int64]:
         """Return a list of integers, of the length n."""
-        array = numbers_of(self[name], self.path(name), n, np.int64)
-        return array
+        return numbers_of(self[name], self.path(name), n, np.int64)
 
     def floats(self, name: str, n: int | None = None) -> NDArray[np.float64]:
         """Return a list of numbers, of the length n; they may be infinite or NaN."""
@@ -135,9 +132,7 @@ def _converted(value: Any, dtype: type[Any]) -> NDArray[Any] | None:
         return None
 
 
-def require_all(
-    fits: NDArray[np.bool_], field: str, values: NDArray[Any], allowed: str
-) -> None:
+def require_all(fits: NDArray[np.bool_], field: str, values: NDArray[Any], allowed: str) -> None:
     """Raise for the first value that does not fit."""
     if not fits.all():
         index = int(np.flatnonzero(~fits.reshape(-1))[0])
@@ -170,6 +165,3 @@ def choice_of(name: str, value: str, choices: Mapping[str, Any]) -> Any:
     if value not in choices:
         refuse(name, value, f"one of {', '.join(map(repr, choices))}")
     return choices[value]
-
-
-Reader = Callable[[Fields], Any]

@@ -16,7 +16,7 @@ parameters, and the categories of pandas columns as JSON in the last line:
     num_leaves=3                    inner nodes are 0 …, the leaf k is written as the child −1 − k
     split_feature=0 2
     threshold=0.5 0                 of a categorical split: the number of its set
-    decision_type=10 1              bit 0: categorical, bit 1: missing left, bits 2–3: what is missing
+    decision_type=10 1              bit 0: categorical, 1: missing left, 2 and 3: what is missing
     left_child=1 -1
     right_child=-2 -3
     leaf_value=…                    with leaf_count, internal_value, internal_count, split_gain
@@ -27,8 +27,8 @@ parameters, and the categories of pandas columns as JSON in the last line:
 
     pandas_categorical:[["x", "y"]]
 
-Scores are sums of float64 numbers in the order of the trees, from 0. What LightGBM's prediction does
-beyond x ≤ threshold:
+Scores are sums of float64 numbers in the order of the trees, from 0. What LightGBM's prediction
+does beyond x ≤ threshold:
 
 - Numbers up to 1e-35 in size are 0.
 - What is missing differs by column: nothing (NaN is 0), 0 and NaN, or NaN.
@@ -111,7 +111,7 @@ def read_lightgbm(
     meaning, objective = _meaning(head.get("objective", ""), n_outputs)
     columns = _columns(header, n_features, trees, tail)
     zero_is_missing = _zero_columns(trees, n_features)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if objective.startswith("multiclassova"):
         notes = ("probabilities of independent classes are divided by their sum",)
     return ForeignModel(
@@ -249,11 +249,11 @@ def _tree(block: Fields, n_features: int) -> tuple[ForeignTree, Kinds]:
     is_set = (decision & _IS_CATEGORICAL) != 0
     sets = _sets(block, threshold, is_set) if is_set.any() else {}
     threshold = _across_zero(np.where(is_set, 0.0, threshold))
-    missing_left = np.where(
-        kind == _NO_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) != 0
-    )
+    missing_left = np.where(kind == _NO_MISSING, threshold >= 0.0, (decision & _DEFAULT_LEFT) != 0)
     leaves = np.full(n_leaves, -1)
-    count = np.concatenate([_counts(block, "internal_count", n_inner), _counts(block, "leaf_count", n_leaves)])
+    count = np.concatenate(
+        [_counts(block, "internal_count", n_inner), _counts(block, "leaf_count", n_leaves)]
+    )
     tree = ForeignTree(
         where=block.where,
         feature=np.concatenate([feature, leaves]),
@@ -355,15 +355,14 @@ def _with_linear_leaves(
     slopes = require_finite(block.floats("leaf_coeff", n_terms), block.path("leaf_coeff"))
     parts = _Chains(tree)
     start = np.concatenate([[0], np.cumsum(size)])
-    terms: list[tuple[Indices, Indices, Floats]] = []
-    for leaf in range(n_leaves):
-        own = slice(start[leaf], start[leaf + 1])
-        node = n_inner + leaf
-        end = parts.chain(node, np.unique(features[own])) if size[leaf] else node
-        parts.value[end] = constant[leaf]
-        terms.append((np.full(size[leaf], end), features[own], slopes[own]))
-    node, feature, coefficient = (np.concatenate(each) for each in zip(*terms, strict=True))
-    return parts.tree(LeafTerms(node=node, feature=feature, coefficient=coefficient))
+    ends = np.arange(n_inner, n_inner + n_leaves)
+    for leaf in np.flatnonzero(size).tolist():
+        own = features[start[leaf] : start[leaf + 1]]
+        ends[leaf] = parts.chain(n_inner + leaf, np.unique(own))
+    for end, value in zip(ends.tolist(), constant.tolist(), strict=True):
+        parts.value[end] = value
+    terms = LeafTerms(node=np.repeat(ends, size), feature=features, coefficient=slopes)
+    return parts.tree(terms)
 
 
 class _Chains:

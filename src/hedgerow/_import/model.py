@@ -38,9 +38,7 @@ from hedgerow._model_file.origin import Origin
 from hedgerow._tree.structure import OWN_ARITHMETIC, Arithmetic, Ensemble
 from hedgerow._types import Floats
 
-BoostedKind = type[
-    GradientBoostingClassifier | GradientBoostingRegressor | GradientBoostingRanker
-]
+BoostedKind = type[GradientBoostingClassifier | GradientBoostingRegressor | GradientBoostingRanker]
 
 
 @dataclass(frozen=True)

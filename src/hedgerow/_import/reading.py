@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -153,13 +155,19 @@ def from_xgboost(model: Any) -> Any:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     if not hasattr(booster, "save_raw"):
         raise _not_a_model(model, "an xgboost.Booster or a fitted estimator of XGBoost")
-    best = getattr(model, "best_iteration", None) if booster is not model else None
-    if best is not None:
-        booster = booster[: best + 1]
     data, classes = bytes(booster.save_raw("ubj")), getattr(model, "classes_", None)
-    return _checked(
-        lambda: boosted_estimator(read_xgboost(parse_ubjson(data), "UBJSON", classes))
-    )
+    read = _checked(lambda: boosted_estimator(read_xgboost(parse_ubjson(data), "UBJSON", classes)))
+    best = _best_iteration(model) if booster is not model else None
+    # An iteration with parallel trees is several rounds.
+    return read if best is None else read[: best * read.n_iter_ // booster.num_boosted_rounds()]
+
+
+def _best_iteration(model: Any) -> int | None:
+    """Return the number of iterations up to the best one, if an estimator stopped early."""
+    try:
+        return int(model.best_iteration) + 1
+    except AttributeError:
+        return None
 
 
 @with_argument_hints
@@ -196,7 +204,7 @@ def from_sklearn(model: Any) -> Any:
     for kinds, read in readers.items():
         if isinstance(model, kinds):
             check_is_fitted(model)
-            return _checked(lambda read=read: read(model))
+            return _checked(partial(read, model))
     raise _not_a_model(
         model,
         "a HistGradientBoosting, GradientBoosting, RandomForest, ExtraTrees, DecisionTree or "
@@ -206,8 +214,6 @@ def from_sklearn(model: Any) -> Any:
 
 def _version_of(fitted: Any) -> str:
     """Return the version of the library of an object, which is loaded."""
-    import sys
-
     library = sys.modules.get(type(fitted).__module__.partition(".")[0])
     return str(getattr(library, "__version__", ""))
 

@@ -1,9 +1,9 @@
 """Boosting of scikit-learn, from the arrays of fitted objects.
 
 `HistGradientBoosting*` is like our own: x ≤ threshold goes left, missing values have a direction,
-and scores are sums of float64 numbers from a baseline on. A categorical split is a set of codes that
-go left; unknown categories are missing. Columns are read by a preprocessor that puts the categorical
-ones first.
+and scores are sums of float64 numbers from a baseline on. A categorical split is a set of codes
+that go left; unknown categories are missing. Columns are read by a preprocessor that puts the
+categorical ones first.
 
 `GradientBoosting*` consists of regression trees, whose values are multiplied by the learning rate
 and added to the scores of an initial model, which must be a constant.
@@ -39,9 +39,7 @@ def _meaning(model: Any) -> ScoreMeaning:
         meaning: ScoreMeaning = choice_of("loss", str(model.loss), _REGRESSION_LOSSES)
         return meaning
     if model.loss == "exponential":
-        return ScoreMeaning(
-            GradientBoostingClassifier, "half_sigmoid", {"loss": "exponential"}
-        )
+        return ScoreMeaning(GradientBoostingClassifier, "half_sigmoid", {"loss": "exponential"})
     link = "sigmoid" if len(model.classes_) == 2 else "softmax"
     return ScoreMeaning(GradientBoostingClassifier, link)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.exceptions import ModelFileError
 
 _MOST_DEPTH = 64
-_NUMBERS = {
+_NUMBERS: dict[bytes, tuple[str, np.dtype[Any]]] = {
     b"i": ("b", np.dtype(np.int8)),
     b"U": ("B", np.dtype(np.uint8)),
     b"I": (">h", np.dtype(">i2")),

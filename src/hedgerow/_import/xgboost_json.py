@@ -6,7 +6,7 @@
       learner_model_param               num_feature, num_class, num_target, base_score
       objective                         name
       gradient_booster                  name: gbtree or dart
-        model                           of dart: in gbtree, beside weight_drop, a factor for each tree
+        model                           of dart: in gbtree, beside weight_drop, factors of trees
           tree_info                     the output that each tree adds to
           cats                          since 3.1: the categories of each column, by code
           trees                         arrays with an entry for each node:
@@ -25,7 +25,8 @@ comes first. A category that no set lists goes left, an unknown one too.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,16 @@ from hedgerow._import.fields import (
     refuse,
     require_all,
     require_finite,
-    unsupported,
 )
 from hedgerow._import.model import ForeignModel, ScoreMeaning
 from hedgerow._import.trees import ForeignTree, Indices, below_float32
+from hedgerow._links import Link
 from hedgerow._model_file.origin import Origin
 from hedgerow._tree.structure import Arithmetic
 from hedgerow._types import Floats
 
 _OLDEST = (1, 7)
+_RAW_SCORES = "binary:logitraw"  # its base score is one since 3.0, and was a probability before
 _MOST_TREES = 1 << 24
 _REGRESSION = ScoreMeaning(GradientBoostingRegressor)
 _LOG = ScoreMeaning(GradientBoostingRegressor, "log", {"loss": "poisson"})
@@ -69,16 +71,14 @@ _OBJECTIVES: Mapping[str, ScoreMeaning] = {
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), _LOG),
     **dict.fromkeys(("survival:cox", "survival:aft"), _LOG),
     "reg:logistic": ScoreMeaning(GradientBoostingRegressor, "sigmoid"),
-    **dict.fromkeys(("binary:logistic", "binary:logitraw"), _TWO_CLASSES),
+    **dict.fromkeys(("binary:logistic", _RAW_SCORES), _TWO_CLASSES),
     "binary:hinge": ScoreMeaning(GradientBoostingClassifier, "margin", {"loss": "hinge"}),
     **dict.fromkeys(("multi:softmax", "multi:softprob"), _CLASSES),
     **dict.fromkeys(("rank:pairwise", "rank:ndcg", "rank:map"), _RANKING),
 }
 
 
-def read_xgboost(
-    document: Any, encoding: str, classes: NDArray[Any] | None = None
-) -> ForeignModel:
+def read_xgboost(document: Any, encoding: str, classes: NDArray[Any] | None = None) -> ForeignModel:
     """Read a model; the classes are not in it."""
     fields = Fields(document)
     version = _version(fields)
@@ -87,6 +87,8 @@ def read_xgboost(
     n_features = parameters.integer("num_feature", 1, MOST_FEATURES)
     objective = learner.object("objective").text("name")
     meaning: ScoreMeaning = choice_of("learner.objective.name", objective, _OBJECTIVES)
+    if objective == _RAW_SCORES and int(version.partition(".")[0]) < 3:
+        refuse("version", version, f"at least 3.0 with the objective {_RAW_SCORES!r}")
     n_outputs = _n_outputs(parameters)
     booster, weights = _booster(learner.object("gradient_booster"))
     trees, width = _trees(booster, weights, n_outputs)
@@ -96,7 +98,9 @@ def read_xgboost(
         columns=_columns(learner, booster, n_features),
         trees=trees,
         tree_output=_tree_output(booster, len(trees), n_outputs, width),
-        base_score=_base_score(parameters, meaning, n_outputs),
+        base_score=_base_score(
+            parameters, "identity" if objective == _RAW_SCORES else meaning.link, n_outputs
+        ),
         arithmetic=Arithmetic(float32_sums=True),
         classes=classes if meaning.kind is GradientBoostingClassifier else None,
     )
@@ -137,10 +141,10 @@ def _booster(booster: Fields) -> tuple[Fields, NDArray[np.float32] | None]:
         model = booster.object("gbtree").object("model")
         weights = require_finite(booster.floats("weight_drop"), booster.path("weight_drop"))
         return model, weights.astype(np.float32)
-    refuse(booster.path("name"), name, "'gbtree' or 'dart'")
+    return refuse(booster.path("name"), name, "'gbtree' or 'dart'")
 
 
-def _base_score(parameters: Fields, meaning: ScoreMeaning, n_outputs: int) -> Floats:
+def _base_score(parameters: Fields, link: Link, n_outputs: int) -> Floats:
     """Return the base score of each output: the link of what the file has, in float32."""
     text = parameters["base_score"]
     where = parameters.path("base_score")
@@ -150,12 +154,12 @@ def _base_score(parameters: Fields, meaning: ScoreMeaning, n_outputs: int) -> Fl
     if len(numbers) not in (1, n_outputs):
         refuse(where, numbers.tolist(), f"one number, or {n_outputs}")
     predictions = require_finite(numbers, where).astype(np.float32)
-    if meaning.link == "sigmoid":
+    if link == "sigmoid":
         require_all((predictions > 0) & (predictions < 1), where, predictions, "between 0 and 1")
         one = np.float32(1.0)
         odds = one / predictions - one
         predictions = -_float32_log(odds)
-    elif meaning.link == "log":
+    elif link == "log":
         require_all(predictions > 0, where, predictions, "positive")
         predictions = _float32_log(predictions)
     return np.broadcast_to(predictions.astype(np.float64), n_outputs).copy()
@@ -169,7 +173,9 @@ def _float32_log(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _columns(learner: Fields, booster: Fields, n_features: int) -> list[ForeignColumn]:
-    names, types = (_texts(learner, name, n_features) for name in ("feature_names", "feature_types"))
+    names, types = (
+        _texts(learner, name, n_features) for name in ("feature_names", "feature_types")
+    )
     labels = _category_labels(booster, n_features)
     return [
         ForeignColumn(
@@ -205,8 +211,12 @@ def _category_labels(booster: Fields, n_features: int) -> dict[int, tuple[Label,
 
 def _labels(encoding: Fields) -> tuple[Label, ...]:
     if not encoding.has("offsets"):
-        return tuple(map(plain_label, require_finite(
-            encoding.floats("values"), encoding.path("values")).tolist()))
+        return tuple(
+            map(
+                plain_label,
+                require_finite(encoding.floats("values"), encoding.path("values")).tolist(),
+            )
+        )
     offsets, letters = encoding.integers("offsets"), encoding.integers("values")
     if not len(offsets):
         return ()
@@ -216,9 +226,9 @@ def _labels(encoding: Fields) -> tuple[Label, ...]:
     data = (letters & 255).astype(np.uint8).tobytes()
     bounds = offsets.tolist()
     try:
-        return tuple(data[a:b].decode() for a, b in zip(bounds, bounds[1:], strict=False))
+        return tuple(data[a:b].decode() for a, b in pairwise(bounds))
     except UnicodeDecodeError:
-        refuse(encoding.path("values"), data, "UTF-8")
+        return refuse(encoding.path("values"), data, "UTF-8")
 
 
 # ---- trees ---------------------------------------------------------------------------------------
@@ -232,7 +242,7 @@ def _trees(
         refuse(booster.path("trees"), f"{len(listed)} trees", f"at most {_MOST_TREES}")
     if weights is not None and len(weights) != len(listed):
         refuse("weight_drop", f"{len(weights)} numbers", f"{len(listed)}, one for each tree")
-    factors: Sequence[Any] = [None] * len(listed) if weights is None else weights
+    factors: list[Any] = [None] * len(listed) if weights is None else list(weights)
     trees = [_tree(fields, w, n_outputs) for fields, w in zip(listed, factors, strict=True)]
     widths = {tree.value.shape[1] for tree in trees}
     if len(widths) > 1:
@@ -263,7 +273,12 @@ def _tree(fields: Fields, factor: np.float32 | None, n_outputs: int) -> ForeignT
     default_left = fields.integers("default_left", n) != 0
     value = _values(fields, condition, is_leaf, right, factor, n_outputs)
     hessian = require_finite(fields.floats("sum_hessian", n), fields.path("sum_hessian"))
-    require_all(~is_leaf | np.isfinite(value).all(axis=1), fields.path("split_conditions"), value[:, 0], "finite")
+    require_all(
+        ~is_leaf | np.isfinite(value).all(axis=1),
+        fields.path("split_conditions"),
+        value[:, 0],
+        "finite",
+    )
     numeric = ~is_leaf & ~is_set
     threshold = np.zeros(n)
     threshold[numeric] = below_float32(condition[numeric])

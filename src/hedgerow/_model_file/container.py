@@ -47,7 +47,9 @@ _CONVERTED = "if it was written by hedgerow convert, convert it back to .hedgero
 _SAVED = "load the file that model.save(path) wrote"
 _READ = "which hedgerow.read_model reads"
 _OF_XGBOOST = f"an XGBoost model, {_READ}"
-_OLD_XGBOOST = "an XGBoost model in its old format: save it as JSON, which hedgerow.read_model reads"
+_OLD_XGBOOST = (
+    "an XGBoost model in its old format: save it as JSON, which hedgerow.read_model reads"
+)
 _PICKLE = "a pickle: use pickle.load or joblib.load, if you trust its source"
 # First bytes of other kinds of files.
 _OTHER_FILES = {
