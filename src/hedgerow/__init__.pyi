@@ -26,6 +26,7 @@ from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
 from hedgerow._forest import RandomForestRegressor as _RandomForestRegressor
+from hedgerow._import import from_catboost as from_catboost
 from hedgerow._import import from_lightgbm as from_lightgbm
 from hedgerow._import import from_sklearn as from_sklearn
 from hedgerow._import import from_xgboost as from_xgboost
@@ -107,6 +108,7 @@ __all__ = [
     "cross_validate",
     "exceptions",
     "explain",
+    "from_catboost",
     "from_lightgbm",
     "from_sklearn",
     "from_xgboost",

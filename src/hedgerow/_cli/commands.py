@@ -198,7 +198,8 @@ def inspect() -> None:
 def convert() -> None:
     """Convert a model to OUT; the ending of its name is the format.
 
-    MODEL may also be a file of XGBoost (JSON or UBJSON) or LightGBM (text), as in all commands.
+    MODEL may also be a file of XGBoost (JSON or UBJSON), LightGBM (text) or CatBoost (JSON), as in
+    all commands.
 
     \b
       .json, .hedgerow   the whole model, without loss in either direction

@@ -6,6 +6,12 @@ made. Readers parse files themselves; the libraries need not be installed.
 
 from __future__ import annotations
 
-from hedgerow._import.reading import from_lightgbm, from_sklearn, from_xgboost, read_model
+from hedgerow._import.reading import (
+    from_catboost,
+    from_lightgbm,
+    from_sklearn,
+    from_xgboost,
+    read_model,
+)
 
-__all__ = ["from_lightgbm", "from_sklearn", "from_xgboost", "read_model"]
+__all__ = ["from_catboost", "from_lightgbm", "from_sklearn", "from_xgboost", "read_model"]

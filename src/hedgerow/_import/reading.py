@@ -9,10 +9,12 @@ from collections.abc import Callable
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hedgerow import _model_file
 from hedgerow._arguments import with_argument_hints
+from hedgerow._import.catboost_json import read_catboost
 from hedgerow._import.fields import parse_json
 from hedgerow._import.lightgbm_text import read_lightgbm
 from hedgerow._import.model import boosted_estimator
@@ -29,11 +31,11 @@ _UBJSON_OBJECTS = (b"{L", b"{l", b"{I", b"{i", b"{U", b"{$", b"{#")
 
 @with_argument_hints
 def read_model(path: str | PathLike[str]) -> Any:
-    """Read a model of this library, XGBoost or LightGBM from a file.
+    """Read a model of this library, XGBoost, LightGBM or CatBoost from a file.
 
     The format is recognised by the contents: a model file of Hedgerow or its JSON, XGBoost's JSON
-    or UBJSON from version 1.7 on, or LightGBM's text. The other library need not be installed.
-    Raw scores are those of the other library, bit for bit. Reading a file from somebody else is
+    or UBJSON from version 1.7 on, LightGBM's text, CatBoost's JSON. The other library need not be
+    installed, except to read CatBoost's binary format (cbm). Raw scores are those of the other library, bit for bit. Reading a file from somebody else is
     safe: it runs no code, and everything in the file is checked before it is used.
 
     Parameters
@@ -72,6 +74,8 @@ def _reader_of(beginning: bytes) -> Callable[[bytes], Any] | None:
     """Return the function that reads a file with this beginning; None for our own."""
     if beginning.startswith((b"tree\n", b"tree\r\n")):
         return _read_text
+    if beginning.startswith(b"CBM1"):
+        return _read_cbm
     if beginning.startswith(_UBJSON_OBJECTS):
         return _read_ubjson
     return _read_json if beginning.lstrip().startswith(b"{") else None
@@ -100,7 +104,25 @@ def _read_json(data: bytes) -> Any:
         return from_json(data)
     if isinstance(document, dict) and "learner" in document:
         return _checked(lambda: boosted_estimator(read_xgboost(document, "JSON")))
-    raise ModelFileError("the JSON is not a model of Hedgerow or XGBoost.")
+    if isinstance(document, dict) and "features_info" in document:
+        return _checked(lambda: boosted_estimator(read_catboost(document)))
+    raise ModelFileError("the JSON is not a model of Hedgerow, XGBoost or CatBoost.")
+
+
+def _read_cbm(data: bytes) -> Any:
+    try:
+        from catboost import CatBoost
+    except ImportError:
+        raise ModelFileError(
+            "a model of CatBoost in its binary format, which catboost must be installed to read. "
+            "Save the model as JSON: save_model(path, format='json')."
+        ) from None
+    model = CatBoost()
+    try:
+        model.load_model(blob=data)
+    except Exception as error:  # CatBoost's own, which is not imported by name
+        raise ModelFileError(f"CatBoost cannot read the file: {error}") from error
+    return from_catboost(model)
 
 
 def _checked(read: Callable[[], Any]) -> Any:
@@ -168,6 +190,31 @@ def _best_iteration(model: Any) -> int | None:
         return int(model.best_iteration) + 1
     except AttributeError:
         return None
+
+
+@with_argument_hints
+def from_catboost(model: Any, pool: Any = None) -> Any:
+    """Return a model of CatBoost as an estimator of this library.
+
+    Parameters
+    ----------
+    model : a fitted catboost.CatBoost, CatBoostClassifier, CatBoostRegressor or CatBoostRanker
+        Its splits must be of numbers and single categories (one-hot), not of target statistics.
+    pool : catboost.Pool, optional
+        The training data, if the model has categorical features: it knows only their hashes.
+
+    Returns
+    -------
+    fitted estimator
+        As `read_model` returns it.
+    """
+    if not hasattr(model, "save_model") or not hasattr(model, "tree_count_"):
+        raise _not_a_model(model, "a fitted model of CatBoost")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json", pool=pool)
+        document = parse_json(path.read_bytes())
+    return _checked(lambda: boosted_estimator(read_catboost(document)))
 
 
 @with_argument_hints

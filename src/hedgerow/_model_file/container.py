@@ -57,7 +57,7 @@ _OTHER_FILES = {
     b"binf": _OLD_XGBOOST,
     b"bs64": _OLD_XGBOOST,
     b"tree\n": f"a LightGBM model, {_READ}",
-    b"CBM1": "a CatBoost model: save it as JSON, which hedgerow.read_model reads",
+    b"CBM1": f"a CatBoost model, {_READ}",
     b"PK\x03\x04": f"a zip archive: {_SAVED}",
     b"\x1f\x8b": f"a gzip file: {_SAVED}",
 }
