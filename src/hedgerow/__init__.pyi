@@ -482,6 +482,7 @@ class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
 class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifier):
     loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"] | Callable[..., Any]
     focal_gamma: float
+    init_estimator: Any | None
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     multi_strategy: Literal["separate", "vector"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
@@ -497,6 +498,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: Any | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -633,6 +635,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
     quantile: float | Sequence[float] | NDArray[Any]
     delta: float | None
     tweedie_power: float
+    init_estimator: Any | None
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     multi_strategy: Literal["separate", "vector"]
     calibration: Literal["conformal"] | None
@@ -661,6 +664,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: Any | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",

@@ -29,7 +29,7 @@ def files(tmp_path):
 def test_predict(run, files):
     booster, folder = files
     result = run("predict", folder / "model.txt", folder / "new.csv", "--out", folder / "out.csv")
-    assert result.code == 0, result.stderr
+    assert result.code == 0, result.err
     found = pd.read_csv(folder / "out.csv").iloc[:, -1]
     np.testing.assert_allclose(found, booster.predict(NUMBERS), rtol=1e-12)
 
@@ -47,8 +47,8 @@ def test_convert(run, files):
 def test_inspect(run, files):
     _, folder = files
     result = run("inspect", folder / "model.txt", "--json")
-    facts = json.loads(result.stdout)
+    facts = json.loads(result.out)
     assert facts["origin"] == "LightGBM (text v4, regression)"
     assert facts["hedgerow"] is None
     assert facts["trees"] == 5
-    assert "LightGBM (text v4, regression)" in run("inspect", folder / "model.txt").stdout
+    assert "LightGBM (text v4, regression)" in run("inspect", folder / "model.txt").out

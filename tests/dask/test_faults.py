@@ -83,10 +83,8 @@ def test_a_frozen_worker_is_lost(mortal):
 
 
 def test_a_fit_survives_the_kill_of_a_worker(mortal, tmp_path):
-    started = time.monotonic()
     fitted = model().fit(*collections(), callbacks=[dask_work.KillOnce(tmp_path, 1)])
-    assert time.monotonic() - started < 20
-    assert (tmp_path / "killed").exists()
+    assert time.time() - (tmp_path / "killed").stat().st_mtime < 20
     assert is_expected(fitted)
     assert nothing_is_left(mortal)
 

@@ -610,3 +610,48 @@ def test_a_table_can_be_pickled(small_table):
     assert copy.read().equals(small_table.read())
     model = BOOSTING(n_estimators=2).fit(small_table)
     np.testing.assert_array_equal(model.predict(copy), model.predict(small_table))
+
+
+def test_offsets_are_columns_of_the_files(tmp_path):
+    frame = mixed_frame()
+    frame["exposure"] = np.log(frame.weight + 0.1)
+    paths = write(frame)
+    features = ["double", "byte", "text", "whole"]
+    columns = {"target": "y", "offset": "exposure", "columns": features}
+    table = hr.ParquetTable(paths, **columns)
+    streamed = BOOSTING(n_estimators=5).fit(table, eval_set=table)
+    local = BOOSTING(n_estimators=5)
+    entry = (frame[features], frame.y, None, frame.exposure)
+    local.fit(frame[features], frame.y, offset=frame.exposure, eval_set=[entry])
+    np.testing.assert_array_equal(streamed.predict(table), local.predict(entry[0], offset=entry[3]))
+    assert streamed.evals_result_ == local.evals_result_
+    part = table.take([700, 3, 512])
+    expected = local.predict(
+        frame[features].iloc[[700, 3, 512]], offset=frame.exposure[[700, 3, 512]]
+    )
+    np.testing.assert_array_equal(streamed.predict(part), expected)
+    hr.predict_parquet(streamed, table, tmp_path / "out.parquet", keep=["group"])
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(written.prediction, local.predict(entry[0], offset=entry[3]))
+    assert list(written.columns) == ["group", "prediction"]
+    with pytest.raises(hr.DataError, match="offset='exposure' already"):
+        streamed.predict(table, offset=frame.exposure)
+    with pytest.raises(hr.ParameterError, match="target and offset both name"):
+        hr.ParquetTable(paths, target="y", offset="y")
+    result = hr.cross_validate(BOOSTING(n_estimators=5), table)
+    same = hr.cross_validate(BOOSTING(n_estimators=5), *entry[:2], offset=entry[3])
+    np.testing.assert_array_equal(result.oof_prediction, same.oof_prediction)
+
+
+def test_an_offset_of_several_scores_is_a_list_of_columns():
+    frame = mixed_frame()
+    for k, name in enumerate(["low", "mid", "high"]):
+        frame[f"o_{name}"] = frame.weight * (k - 1)
+    names = ["o_low", "o_mid", "o_high"]
+    paths = write(frame)
+    table = hr.ParquetTable(paths, target="label", offset=names, columns=["double", "byte"])
+    model = hr.GradientBoostingClassifier(n_estimators=3)
+    expected = model.fit(table).predict_proba(table)
+    local = model.fit(frame[["double", "byte"]], frame.label, offset=frame[names])
+    p = local.predict_proba(frame[["double", "byte"]], offset=frame[names])
+    np.testing.assert_array_equal(expected, p)

@@ -1,7 +1,7 @@
 """Models of CatBoost, read from JSON: the same scores, bit for bit.
 
-`catboost/` has small files that CatBoost wrote, with its scores (`make_catboost.py`); where CatBoost
-is installed, its models are compared on many rows.
+`catboost/` has small files that CatBoost wrote, with its scores (`make_catboost.py`); where
+CatBoost is installed, its models are compared on many rows.
 """
 
 import json

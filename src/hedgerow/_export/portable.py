@@ -148,6 +148,12 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         raise ExportError(
             "this model cannot be exported: 0 counts as missing in it, which no format has."
         )
+    if model.init_estimator is not None:
+        raise ExportError(
+            f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
+            "which cannot be exported with them. Fit with offset=… in place of init_estimator: the "
+            "exported scores are then those to which the offset is added."
+        )
     names = tuple(internals(estimator).output_names(model))
     classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()

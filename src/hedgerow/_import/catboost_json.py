@@ -5,8 +5,8 @@
       float_features            flat_feature_index (the column), feature_index, nan_value_treatment
       categorical_features      flat_feature_index, feature_index
       cat_features_hash         the hash of each category, if the file was saved with a pool
-    oblivious_trees             splits, leaf_values, leaf_weights: leaf i is the one where split d is
-                                true if bit d of i is set
+    oblivious_trees             splits, leaf_values, leaf_weights: leaf i is the one where split d
+                                is true if bit d of i is set
     trees                       instead, if trees are not symmetric: left, right and split, or value
     scale_and_bias              the score is scale · Σ leaf values + bias
 
@@ -347,8 +347,8 @@ def _nested(tree: Fields, columns: _Columns, scale: float, width: int) -> Foreig
     values = [_leaf_value(leaf, width) for leaf in leaves]
     weights = [leaf.number("weight") if leaf.has("weight") else 0.0 for leaf in leaves]
     cover = np.array([np.nan] * len(inner) + weights)
-    for node in range(len(inner) - 1, -1, -1):  # children come after their parent
-        cover[node] = cover[children[node]].sum()
+    for i in range(len(inner) - 1, -1, -1):  # children come after their parent
+        cover[i] = cover[children[i]].sum()
     nodes = _Nodes(read, scale)
     return nodes.tree(tree.where, children[:, 0], children[:, 1], np.stack(values), cover)
 

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,8 +36,9 @@ def read_model(path: str | PathLike[str]) -> Any:
 
     The format is recognised by the contents: a model file of Hedgerow or its JSON, XGBoost's JSON
     or UBJSON from version 1.7 on, LightGBM's text, CatBoost's JSON. The other library need not be
-    installed, except to read CatBoost's binary format (cbm). Raw scores are those of the other library, bit for bit. Reading a file from somebody else is
-    safe: it runs no code, and everything in the file is checked before it is used.
+    installed, except to read CatBoost's binary format (cbm). Raw scores are those of the other
+    library, bit for bit. Reading a file from somebody else is safe: it runs no code, and everything
+    in the file is checked before it is used.
 
     Parameters
     ----------
@@ -111,13 +113,13 @@ def _read_json(data: bytes) -> Any:
 
 def _read_cbm(data: bytes) -> Any:
     try:
-        from catboost import CatBoost
+        catboost = import_module("catboost")
     except ImportError:
         raise ModelFileError(
             "a model of CatBoost in its binary format, which catboost must be installed to read. "
             "Save the model as JSON: save_model(path, format='json')."
         ) from None
-    model = CatBoost()
+    model = catboost.CatBoost()
     try:
         model.load_model(blob=data)
     except Exception as error:  # CatBoost's own, which is not imported by name

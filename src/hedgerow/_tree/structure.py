@@ -349,7 +349,12 @@ class Ensemble(_Nodes):
             _check_float32(self)
 
     def predict_raw(
-        self, X: TreeRows, *, n_trees: int | None = None, n_threads: int = 1
+        self,
+        X: TreeRows,
+        *,
+        n_trees: int | None = None,
+        offset: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
     ) -> NDArray[np.float64]:
         """Return the scores of rows: the base score plus the trees' leaf values, in tree order.
 
@@ -359,6 +364,8 @@ class Ensemble(_Nodes):
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
             Number of trees to use.
+        offset : array of shape (n_rows, n_outputs), optional
+            Added to the base score, before the trees.
         n_threads : int
             Threads to use.
 
@@ -368,6 +375,12 @@ class Ensemble(_Nodes):
         """
         predictor = self._predictor or self._prepare()
         n_trees = self.n_trees if n_trees is None else n_trees
+        if offset is not None and self.arithmetic.is_mean:
+            return offset + self.predict_raw(X, n_trees=n_trees, n_threads=n_threads)
+        if offset is not None:
+            scores: NDArray[np.float64] = self.base_score + offset
+            self.add_trees(X, scores, 0, n_trees, n_threads=n_threads)
+            return scores
         stage = np.empty((1, len(X), self.n_outputs))
         for rows, block in self._blocks(X):
             predictor.predict(block, stage[:, rows], 0, n_trees, None, n_threads)
@@ -391,20 +404,26 @@ class Ensemble(_Nodes):
             predictor.predict(block, own[np.newaxis], first, last - first, own, n_threads)
 
     def staged_raw(
-        self, X: Rows | StoredRows, *, n_threads: int = 1
+        self,
+        X: Rows | StoredRows,
+        *,
+        offset: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round, with the same bits as ``predict_raw``."""
         predictor = self._predictor or self._prepare()
         per_round = self.trees_per_round
         ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
-        scores = None
+        is_mean = self.arithmetic.is_mean
+        scores = None if offset is None or is_mean else self.base_score + offset
         for first in range(0, self.n_rounds, ahead):
             n_stages = min(ahead, self.n_rounds - first)
             stages = np.empty((n_stages, len(X), self.n_outputs))
             predictor.predict(X, stages, first * per_round, per_round, scores, n_threads)
             scores = stages[-1].copy()
-            if self.arithmetic.is_mean:
+            if is_mean:
                 stages /= np.arange(first + 1, first + n_stages + 1).reshape(-1, 1, 1)
+                stages += 0.0 if offset is None else offset
             yield from stages
 
     def apply(self, X: TreeRows, *, n_threads: int = 1) -> NDArray[np.int32]:

@@ -438,8 +438,16 @@ def _rows(session: Session, dataset: str, name: str, layout: Layout, *, in_piece
 
 def _sets(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the argument eval_set."""
-    sets = [tuple(tables[f"eval_{i}"].values()) for i in range(len(tables))]
+    sets = [_entry(tables[f"eval_{i}"]) for i in range(len(tables))]
     return {"eval_set": sets} if sets else {}
+
+
+def _entry(table: dict[str, Any]) -> tuple[Any, ...]:
+    """Return an entry of eval_set; an offset comes after weights, which may be None."""
+    if "offset" not in table:
+        return tuple(table.values())
+    first = [value for name, value in table.items() if name not in ("sample_weight", "offset")]
+    return (*first, table.get("sample_weight"), table["offset"])
 
 
 @contextmanager
