@@ -271,7 +271,7 @@ def _symmetric(tree: Fields, columns: _Columns, scale: float, width: int) -> For
     # Level l has the nodes 2^l − 1 … 2^(l + 1) − 2; the leaves follow.
     read = [columns.split(split) for split in reversed(splits)]
     of_level = np.repeat(np.arange(depth), 1 << np.arange(depth))
-    builder = _Nodes([read[level] for level in of_level.tolist()], scale)
+    builder = _InnerNodes([read[level] for level in of_level.tolist()], scale)
     children = 2 * np.arange(n_leaves - 1) + 1
     cover = _sums_by_level(weight, depth)
     return builder.tree(tree.where, children, children + 1, value, cover)
@@ -285,7 +285,7 @@ def _sums_by_level(weight: Floats, depth: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Nodes:
+class _InnerNodes:
     """The splits of a tree's inner nodes, which come before its leaves."""
 
     splits: Sequence[_Split]
@@ -349,7 +349,7 @@ def _nested(tree: Fields, columns: _Columns, scale: float, width: int) -> Foreig
     cover = np.array([np.nan] * len(inner) + weights)
     for i in range(len(inner) - 1, -1, -1):  # children come after their parent
         cover[i] = cover[children[i]].sum()
-    nodes = _Nodes(read, scale)
+    nodes = _InnerNodes(read, scale)
     return nodes.tree(tree.where, children[:, 0], children[:, 1], np.stack(values), cover)
 
 
