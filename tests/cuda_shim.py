@@ -21,7 +21,8 @@ from hedgerow.exceptions import DeviceError
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 FLAGS = [
-    *("-std=c++20", "-O1", "-g0", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-ffp-contract=off"),
+    *os.environ.get("CXXFLAGS", "").split(),  # `make sanitize` has some
+    *("-std=c++20", "-O1", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-ffp-contract=off"),
     *("-fno-strict-aliasing", "-w", "-DHEDGEROW_COLUMNS=32"),
 ]
 # A lane that reads what another has not written yet is a mistake of a kernel; so is shared memory

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from hedgerow import callbacks as callbacks
 from hedgerow import cluster as cluster
 from hedgerow import exceptions as exceptions
 from hedgerow import explain as explain
@@ -104,6 +105,7 @@ __all__ = [
     "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
+    "callbacks",
     "cluster",
     "cross_validate",
     "exceptions",
