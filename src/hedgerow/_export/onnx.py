@@ -35,8 +35,8 @@ def onnx_bytes(model: PortableModel) -> bytes:
     """Return the bytes of an ONNX model."""
     if model.ensemble.slopes is not None:
         raise ExportError(
-            "ONNX cannot hold this model: it has no linear_leaves. Export it as 'c', 'javascript', "
-            "'python' or 'sql'."
+            "ONNX cannot represent linear_leaves. Export the model as 'c', 'javascript', 'python' "
+            "or 'sql'."
         )
     graph = _Graph()
     features, place = _features(graph, model)
@@ -176,6 +176,8 @@ def _membership(model: PortableModel, column: PortableColumn) -> tuple[list[_Key
     table = np.full((len(column.labels) + 2, len(sets)), np.nan)
     for k, bits in enumerate(sets):
         table[:-2, k] = np.where(column.members(bits), _MEMBER, _OTHER)
+    if column.has_unknown_bin:  # which is a member of no set
+        table[-2] = _OTHER
     return [(feature, bits.tobytes()) for bits in sets], table
 
 

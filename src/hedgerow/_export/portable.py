@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import __version__
+from hedgerow._adaboost.algorithms import R2, Discrete, Gentle, Logit, Real
+from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel, Calibration
 from hedgerow._contract import internals
@@ -54,6 +56,11 @@ class PortableColumn:
     categories: Categories | None = None
     numbers: Floats | None = None
     is_set: bool = False
+
+    @property
+    def has_unknown_bin(self) -> bool:
+        """Whether an unknown category is in a bin of its own instead of missing."""
+        return self.is_set and self.numbers is not None and not np.isnan(self.numbers[0, -BESIDES])
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -131,14 +138,21 @@ def portable(estimator: Estimator) -> PortableModel:
         return _averaged(estimator, fitted, fitted.ensemble)
     if isinstance(fitted, ForestModel):
         return _averaged(estimator, fitted, _forest_trees(estimator, fitted))
+    if isinstance(fitted, TreeCommittee):
+        return _committee(estimator, fitted)
     raise ExportError(
         f"this {type(estimator).__name__} cannot be exported: gradient boosting, random forests, "
-        "extra trees, decision trees and bagging of trees that are grown on bins can."
+        "extra trees, decision trees, AdaBoost of its own trees and bagging of trees that are "
+        "grown on bins can."
     )
 
 
 def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
+    if model.zero_is_missing is not None:
+        raise ExportError(
+            "this model cannot be exported: 0 counts as missing in it, which no format has."
+        )
     if model.init_estimator is not None:
         raise ExportError(
             f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
@@ -158,11 +172,45 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         kind=type(estimator).__name__,
         columns=_columns(model.schema, model.category_bins, model),
         ensemble=model.ensemble,
+        n_averaged=model.ensemble.n_rounds if model.ensemble.arithmetic.is_mean else 1,
         link=model.link,
         calibration=model.calibration,
         classes=classes,
         pairs=pairs,
         prediction_names=names,
+    )
+
+
+def _committee(estimator: Estimator, model: TreeCommittee) -> PortableModel:
+    """Return the votes of AdaBoost as a sum of trees, of which the link makes probabilities."""
+    algorithm, classes = model.algorithm, model.classes
+    if isinstance(algorithm, R2) or classes is None:
+        raise ExportError(
+            "an AdaBoostRegressor predicts the weighted median of its trees, which cannot be "
+            "exported. GradientBoostingRegressor(loss='absolute_error') can be."
+        )
+    are_two = len(classes) == 2
+    if isinstance(algorithm, Gentle) and not are_two:
+        raise ExportError(
+            "algorithm='gentle' with more than two classes cannot be exported: its probabilities "
+            "are sigmoids that are divided by their sum. Use another algorithm."
+        )
+    link: Link = "softmax"
+    if are_two:
+        link = "sigmoid" if isinstance(algorithm, Logit) else "half_sigmoid"
+    divisor = 1.0
+    if isinstance(algorithm, Discrete):
+        divisor = float(np.cumsum(model.weights)[-1]) or 1.0
+    if isinstance(algorithm, Discrete | Real):
+        divisor *= len(classes) - 1
+    return PortableModel(
+        kind=type(estimator).__name__,
+        columns=_columns(model.schema, model.category_bins),
+        ensemble=model.ensemble if divisor == 1.0 else model.ensemble.scaled(1.0 / divisor),
+        link=link,
+        classes=(classes,),
+        pairs=(0,) if are_two else (),
+        prediction_names=_texts(classes),
     )
 
 
@@ -233,7 +281,8 @@ def _column(
 ) -> PortableColumn:
     if categories is None:
         return PortableColumn(name, (j,))
-    numbers = np.append(np.asarray(category_bins[j], np.float64), [np.nan] * BESIDES)
+    numbers = np.full(len(categories.values) + BESIDES, np.nan)
+    numbers[: len(category_bins[j])] = category_bins[j]  # which may have one for unknown categories
     return PortableColumn(name, (j,), categories, numbers[np.newaxis], is_set=True)
 
 

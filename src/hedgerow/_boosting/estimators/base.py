@@ -15,6 +15,7 @@ from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
 from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
 from hedgerow._boosting.fit.fitting import fit_boosting
+from hedgerow._boosting.fit.observers import OBSERVERS, observed
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
@@ -22,6 +23,7 @@ from hedgerow._contract import TableInternals, internals
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
 from hedgerow._estimator import TableEstimator, adopt, by_batch
 from hedgerow._links import Link, prediction_of
@@ -158,6 +160,12 @@ class GradientBoosting(TableEstimator):
 
     def _fit(self, arguments: FitArguments) -> Self:
         check_parameters(self)
+        if not OBSERVERS:
+            return self._fit_unobserved(arguments)
+        with observed(self, arguments) as with_callbacks:
+            return self._fit_unobserved(with_callbacks)
+
+    def _fit_unobserved(self, arguments: FitArguments) -> Self:
         warm_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
@@ -290,6 +298,10 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        model: BoostedModel = self._fitted_model()
+        return super()._stored(X) if model.zero_is_missing is None else None
+
     def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BoostedModel = self._fitted_model()
         return model.rows(self._read(X, model.schema))
@@ -306,7 +318,7 @@ class GradientBoosting(TableEstimator):
                 "initial estimator, in place of init_estimator."
             )
         return AdditiveTrees(
-            ensemble=model.ensemble,
+            ensemble=model.ensemble.as_sum(),
             matrix=self._matrix,
             stored=self._stored,
             sources=model.statistics.sources,
