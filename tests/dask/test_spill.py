@@ -1,6 +1,8 @@
 """Partitions that wait in a file: the same rows, no memory, no file that is left."""
 
+import gc
 import re
+import warnings
 from pathlib import Path
 
 import dask
@@ -63,6 +65,21 @@ def test_the_file_has_no_name(tmp_path):
     file = SpillFile(str(tmp_path))
     file.write([MATRIX])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_the_file_is_closed_when_nobody_refers_to_it(tmp_path, is_read):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        file = SpillFile(str(tmp_path))
+        stored = file.write([MATRIX])
+        arrays = file.read(stored) if is_read else []
+        inner = file._file
+        del file
+        gc.collect()
+        assert inner.closed
+        assert not arrays or arrays[0].sum() == MATRIX.sum()  # which is mapped
+    assert caught == []
 
 
 def resident_file_bytes():

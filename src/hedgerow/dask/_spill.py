@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import pickle
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -56,7 +57,8 @@ class SpillFile:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed when nobody refers to it
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed in the next line
+        weakref.finalize(self, self._file.close)  # when nobody refers to it
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
 
