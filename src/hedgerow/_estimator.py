@@ -142,10 +142,10 @@ class Estimator(BaseEstimator):
     ) -> None:
         """Write a fitted tree model in the format of another program.
 
-        Gradient boosting, random forests, extra trees, decision trees and bagging of trees that
-        are grown on bins can be exported.
-        Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors, and
-        in XGBoost up to those of float32.
+        Gradient boosting, random forests, extra trees, decision trees, AdaBoost classifiers of
+        their own trees and bagging of trees that are grown on bins can be exported.
+        Predictions are those of the model, bit for bit; in ONNX and SQL, and of AdaBoost by SAMME,
+        up to rounding errors, and in XGBoost up to those of float32.
 
         Parameters
         ----------

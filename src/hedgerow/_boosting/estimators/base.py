@@ -15,6 +15,7 @@ from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
 from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
 from hedgerow._boosting.fit.fitting import fit_boosting
+from hedgerow._boosting.fit.observers import OBSERVERS, observed
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
@@ -158,6 +159,12 @@ class GradientBoosting(TableEstimator):
 
     def _fit(self, arguments: FitArguments) -> Self:
         check_parameters(self)
+        if not OBSERVERS:
+            return self._fit_unobserved(arguments)
+        with observed(self, arguments) as with_callbacks:
+            return self._fit_unobserved(with_callbacks)
+
+    def _fit_unobserved(self, arguments: FitArguments) -> Self:
         warm_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
