@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow
-from tools.fit_path import fit_files
+from tools.fit_path import SCREENFUL, fit_files
 
 NATIVE = Path(__file__).parents[1] / "native"
 
@@ -212,7 +212,13 @@ def test_the_layers_have_no_cycle():
 
 def test_a_default_fit_passes_through_few_files():
     # Each of them is a place that a reader of the fit has to know.
-    assert len(fit_files()) <= 31
+    used = fit_files()
+    assert len(used) <= 31
+    to_read = [file for file, use in used.items() if len(use.lines) >= SCREENFUL]
+    path = MAP.partition("**The path of a default fit.**")[2].partition("\n## ")[0]
+    native = set(re.findall(r"`native/(\w+/\w+)\.[ch]pp`", path))  # as tools.fit_path finds them
+    assert len(native) > 20
+    assert len(to_read) + len(native) <= 45
 
 
 # ---- one name, one class -------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_a_killed_worker_ends_all_others_at_once(tmp_path):
 
 
 def test_a_frozen_worker_is_lost_after_a_while():
-    with pytest.raises(ClusterError, match="worker 1 has given no sign of life for 2 s"):
+    with pytest.raises(ClusterError, match="worker 1 has not responded for 2 s"):
         run_processes(cluster_work.freezes, 3, silence=2.0)
     assert_no_process_is_left()
 

@@ -198,7 +198,7 @@ def test_a_cluster_without_workers_is_an_error(monkeypatch):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **OPTIONS) as cluster,
         distributed.Client(cluster),
-        pytest.raises(ClusterError, match="No Dask worker is there"),
+        pytest.raises(ClusterError, match="No Dask worker is available"),
     ):
         model().fit(*collections())
 

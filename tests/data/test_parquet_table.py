@@ -382,7 +382,7 @@ REFUSED = {
     "csv": (lambda: Path("a.csv").touch() or "a.csv", "from_csv"),
     "number": (lambda: 3, "paths=3 is not allowed"),
     "empty list": (list, "is not allowed"),
-    "address": (lambda: "s3://bucket/a.parquet", "is an address"),
+    "address": (lambda: "s3://bucket/a.parquet", "is a URL"),
     "twice": (lambda: [one(x=[1], y=[1]), "a.parquet"], "listed twice"),
     "no target": (lambda: one(x=[1]), "target='y': a.parquet has no such column"),
     "only target": (lambda: one(y=[1]), "no columns besides"),
@@ -572,7 +572,7 @@ def test_csv_files_are_converted_to_a_folder_in_which_nothing_is_replaced():
     table = hr.ParquetTable.from_csv("a.csv", to="new", target="y", verbose=0)
     assert table.paths == [str(Path("new", "a.parquet"))]
     assert table.read().to_pydict() == {"x": [1.0, 2.5, None], "s": ["a, b\nc", None, "d"]}
-    with pytest.raises(hr.DataError, match="exists already"):
+    with pytest.raises(hr.DataError, match="already exists"):
         hr.ParquetTable.from_csv("a.csv", to="new", target="y")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.target import Classes
 from hedgerow._links import Link, scores_of_numbers, scores_of_probabilities
 from hedgerow._types import Floats
@@ -23,7 +24,9 @@ from hedgerow.exceptions import ParameterError
 LEAST = 1e-15
 
 
-def require_initial(estimator: Any, link: Link, classes: Classes | None, *, is_soft: bool) -> None:
+def require_initial(
+    estimator: object, link: Link, classes: Classes | None, *, is_soft: bool
+) -> None:
     """Refuse an estimator that cannot predict what the loss needs."""
     name = type(estimator).__name__
     if isinstance(classes, list) or is_soft:
@@ -42,7 +45,9 @@ def require_initial(estimator: Any, link: Link, classes: Classes | None, *, is_s
         )
 
 
-def fit_initial(estimator: Any, X: Any, y: Any, sample_weight: Floats | None, seed: int) -> Any:
+def fit_initial(
+    estimator: SklearnEstimator, X: Any, y: Any, sample_weight: Floats | None, seed: int
+) -> Any:
     """Return a clone that is fitted; random states that are None get the seed of the fit."""
     if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ParameterError(
@@ -84,7 +89,7 @@ def initial_scores(
     return scores
 
 
-def require_positive(estimator: Any, scores: Floats, link: Link) -> None:
+def require_positive(estimator: object, scores: Floats, link: Link) -> None:
     """Refuse a mean of 0 or less for a log link, which was clipped, in the training set."""
     if link == "log" and scores.min(initial=0.0) <= scores_of_numbers(np.zeros(1), link, LEAST)[0]:
         raise ParameterError(
@@ -110,7 +115,7 @@ def _probabilities(estimator: Any, X: Any, classes: Classes) -> Floats:
 
 
 @contextmanager
-def _named(estimator: Any) -> Iterator[None]:
+def _named(estimator: object) -> Iterator[None]:
     try:
         yield
     except Exception as error:

@@ -617,8 +617,8 @@ def report_infinity(table: BinnableTable) -> NoReturn:
     )
     where = j if table.names is None else repr(table.names[j])
     raise DataError(
-        f"X, column {where} contains infinity (first in row {row}). Replace infinities by NaN, "
-        "which means missing, or by a large finite number."
+        f"X, column {where} contains infinity (first in row {row}). Replace infinities with NaN, "
+        "which means missing, or with a large finite number."
     )
 
 

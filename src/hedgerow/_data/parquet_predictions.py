@@ -99,7 +99,7 @@ def _target(path: Any, table: ParquetTable) -> Path:
         raise ParameterError(f"path={path!r} is not allowed; it must be a file name.")
     target = Path(path)
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise ParameterError(f"path={str(path)!r} is a folder, or is in a folder that is absent.")
+        raise ParameterError(f"path={str(path)!r} is a folder, or its folder does not exist.")
     if os.path.realpath(target) in {os.path.realpath(source) for source in table.paths}:
         raise ParameterError(f"path={str(path)!r} is a file of the table to predict.")
     return target

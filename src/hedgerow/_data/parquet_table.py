@@ -426,7 +426,7 @@ def _as_text(path: Any) -> str:
 def _of_one(path: str, endings: tuple[str, ...]) -> list[str]:
     if "://" in path:
         raise ParameterError(
-            f"paths={path!r} is an address, but only files of this machine are read. Download "
+            f"paths={path!r} is a URL, but only local files are read. Download "
             "them, or mount the store as a folder."
         )
     if Path(path).is_dir():

@@ -108,7 +108,7 @@ def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     return document | markers | learned, arrays
 
 
-def is_supported(estimator: Any) -> bool:
+def is_supported(estimator: object) -> bool:
     """Return whether a model file can hold an estimator of this class."""
     kind = _KINDS.get(type(estimator).__name__)
     return kind is not None and type(estimator) is kind.estimator

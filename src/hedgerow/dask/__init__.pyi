@@ -5,6 +5,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from hedgerow._contract import SklearnEstimator
 from hedgerow.dask._estimators import (
     DaskBoosting,
     DaskForest,
@@ -153,7 +154,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
-    init_estimator: Any | None
+    init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -209,7 +210,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
-        init_estimator: Any | None = None,
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -394,7 +395,7 @@ class GradientBoostingRegressor(DaskBoosting):
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
-    init_estimator: Any | None
+    init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -463,7 +464,7 @@ class GradientBoostingRegressor(DaskBoosting):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
-        init_estimator: Any | None = None,
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",

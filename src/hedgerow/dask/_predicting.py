@@ -236,8 +236,8 @@ def _values(model: Any, X: Any, method: str) -> NDArray[Any]:
     values = function(X)
     if isinstance(values, list):
         raise ParameterError(
-            f"{method} of {type(model).__name__} returns an array for each column of y, which are "
-            "no columns of one collection. Use predict, or map_partitions."
+            f"{method} of {type(model).__name__} returns an array for each column of y, which "
+            "cannot become the columns of one collection. Use predict, or map_partitions."
         )
     return np.asarray(values)
 

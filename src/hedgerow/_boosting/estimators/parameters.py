@@ -182,7 +182,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "init_estimator",
         None,
-        any_of(NOTHING, ParameterKind("an estimator with fit and predict", is_estimator)),
+        any_of(
+            NOTHING,
+            ParameterKind("an estimator with fit and predict", is_estimator, "SklearnEstimator"),
+        ),
         "An estimator whose predictions are the scores before the first round, F₀, in place of 0: "
         "a clone is fitted to the training set and used in predictions. Its means or "
         "probabilities become scores by the link of the loss.",

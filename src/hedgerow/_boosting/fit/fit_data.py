@@ -427,7 +427,7 @@ def _require_initial_estimator(
     require_initial(params.init_estimator, loss.link, problem.classes, is_soft=loss.is_soft)
 
 
-def can_be_stored(estimator: Any) -> bool:
+def can_be_stored(estimator: object) -> bool:
     """Return whether a model file can hold an estimator."""
     from hedgerow._model_file.contents import is_supported
 
