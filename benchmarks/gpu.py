@@ -33,6 +33,7 @@ from hedgerow._cuda.device import CudaDevice
 from hedgerow._cuda.engine import CudaEngine
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
+from hedgerow._tree.growth_params import GrowthParams
 
 
 def report(checkpoint, **facts):
@@ -103,8 +104,8 @@ FAILURES: list[str] = []
 
 
 def bins_of(X):
-    schema, table = learn_schema(X, None)
-    return Binner().fit_transform(table, columns_only=True), schema
+    _, table = learn_schema(X, None)
+    return Binner().fit_transform(table, columns_only=True)
 
 
 def check_losses(arguments):
@@ -114,12 +115,11 @@ def check_losses(arguments):
     scores = rng.standard_normal(n) * np.exp(rng.uniform(-30, 5, n))
     scores[:8] = [0.0, -0.0, 709.5, -745.2, 800.0, -800.0, 1e-310, -1e-310]
     target = rng.integers(0, 2, n).astype(np.float64)
-    by_column = np.zeros((1, n), np.uint8)
-    binned = Binner().fit_transform(_OneColumn(by_column), columns_only=True)
+    binned = bins_of(np.zeros((n, 1), np.float32))
     device = CudaDevice()
     for index, name in enumerate(_native.loss_names()):
         k = 3 if name in ("multinomial", "cross_entropy") else 1
-        engine = CudaEngine(binned, hr_growth(), np.zeros(k), device)
+        engine = CudaEngine(binned, GrowthParams(), np.zeros(k), device)
         engine.scores[...] = scores if k == 1 else np.stack([scores, scores / 2, -scores])
         engine._upload_scores()
         engine._set("target", np.tile(target, (k, 1)) if name == "cross_entropy" else target)
@@ -138,24 +138,6 @@ def check_losses(arguments):
         require_equal("losses", name, True, same, rows=n)
 
 
-class _OneColumn:
-    """A table of one constant column."""
-
-    names = sparse_csc = shared_bins = None
-    is_streamed = False
-    n_features = 1
-
-    def __init__(self, by_column):
-        self.dense = np.ascontiguousarray(by_column.T.astype(np.float32))
-        self.n_rows = by_column.shape[1]
-
-
-def hr_growth():
-    from hedgerow._tree.growth_params import GrowthParams
-
-    return GrowthParams()
-
-
 def check_binning(arguments):
     """Values to bins on the device, bit for bit, and how long it takes."""
     rng = np.random.default_rng(0)
@@ -164,8 +146,7 @@ def check_binning(arguments):
     for dtype, kernel in ((np.float32, "bin_float"), (np.float64, "bin_double")):
         column = (rng.standard_normal(n) * np.exp(rng.uniform(-90, 5, n))).astype(dtype)
         column[rng.random(n) < 0.01] = np.nan
-        table = _OneColumn(np.zeros((1, n), np.uint8))
-        table.dense = column[:, None]
+        _, table = learn_schema(column[:, None], None)
         binner = Binner().fit(table)
         expected = binner.transform(table, columns_only=True, threads=arguments.threads)
         thresholds = binner.threshold_values
@@ -269,12 +250,12 @@ def check_memory(arguments):
 
     n = arguments.rows
     X, _ = Shape(n, 28, 0.0, 0.0).data()
-    binned, _ = bins_of(X)
+    binned = bins_of(X)
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.used_bytes()
     device = CudaDevice()
-    params = hr_growth()
+    params = GrowthParams()
     engine = CudaEngine(binned, params, np.zeros(1), device)
     used = pool.used_bytes() - before
     capacity = memory.Capacity.of(params, n)

@@ -77,6 +77,20 @@ def test_large_sums_are_those_of_fsum():
     assert _native.sum_rows(np.array(numbers, float)) == math.fsum(numbers)
 
 
+@pytest.mark.parametrize("n", [1023, 1024, 1025, 2049])
+@pytest.mark.parametrize(
+    "exponents", [(0, 1), (-60, 60), (-1074, -1000), (-1074, 1012), (1000, 1012)]
+)
+def test_blocks_of_numbers_of_any_size_add_up_exactly(n, exponents):
+    rng = np.random.default_rng(n)
+    numbers = np.ldexp(rng.uniform(-1.0, 1.0, n), rng.integers(*exponents, n))
+    numbers[n // 2 : n // 2 + 100] = 0.0
+    assert _native.sum_rows(numbers) == nearest(numbers.tolist())
+    strided = np.zeros((n, 2))
+    strided[:, 1] = numbers
+    assert _native.sum_columns(strided, 1).tolist() == [0.0, nearest(numbers.tolist())]
+
+
 def test_the_order_of_rows_does_not_matter():
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=5000) * 10.0 ** rng.integers(-9, 9, 5000)
