@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import (
     ColumnTypeError,
+    Label,
     LabelColumn,
     NumericColumn,
     array_kind_error,
@@ -372,7 +373,7 @@ def _labels_of_pandas(series: Any, where: str) -> LabelColumn:
     return labelled(np.asarray(codes), distinct.tolist(), where)
 
 
-def _occurring(codes: NDArray[Any], labels: list[str]) -> LabelColumn:
+def _occurring(codes: NDArray[Any], labels: list[Label]) -> LabelColumn:
     """Return a column without the labels that no row has."""
     occurs = np.zeros(len(labels) + 1, bool)  # the last stands for code −1, missing
     for rows in (slice(_FIRST_ROWS), slice(_FIRST_ROWS, None)):
