@@ -28,6 +28,11 @@ from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
 from hedgerow._forest import RandomForestRegressor as _RandomForestRegressor
+from hedgerow._import import from_catboost as from_catboost
+from hedgerow._import import from_lightgbm as from_lightgbm
+from hedgerow._import import from_sklearn as from_sklearn
+from hedgerow._import import from_xgboost as from_xgboost
+from hedgerow._import import read_model as read_model
 from hedgerow._model_file import load as load
 from hedgerow._native import level as isa_level
 from hedgerow._neighbors import KNeighborsClassifier as _KNeighborsClassifier
@@ -106,11 +111,16 @@ __all__ = [
     "cross_validate",
     "exceptions",
     "explain",
+    "from_catboost",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
     "isa_level",
     "load",
     "memory_estimate",
     "plot",
     "predict_parquet",
+    "read_model",
     "report",
     "theory",
 ]

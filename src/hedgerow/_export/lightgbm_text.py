@@ -67,6 +67,12 @@ def _check(model: PortableModel) -> None:
                 f"{column.name!r} are encoded by target statistics. Fit it with a larger "
                 "max_categories, or export it as 'c', 'javascript', 'python' or 'sql'."
             )
+        if column.has_unknown_bin:
+            raise ExportError(
+                f"LightGBM's text format cannot hold this model: unknown categories of column "
+                f"{column.name!r} go another way than missing ones. Export it as 'c', "
+                "'javascript', 'python' or 'sql'."
+            )
         _check_name(column.name)
 
 
