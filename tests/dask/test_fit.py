@@ -232,7 +232,9 @@ def test_evaluation_sets_in_memory_keep_their_columns(threads, kind):
 def test_eval_set_of_another_shape_is_refused(threads):
     collections = dd.from_pandas(FRAME, npartitions=2), dd.from_pandas(T, npartitions=2)
     for eval_set in ([FRAME], FRAME, [(FRAME,)], 3):
-        with pytest.raises(DataError, match=r"eval_set must be a list of \(X, y, sample_weight\)"):
+        with pytest.raises(
+            DataError, match=r"eval_set must be a list of \(X, y, sample_weight, offset\)"
+        ):
             hd.GradientBoostingRegressor(n_estimators=2).fit(*collections, eval_set=eval_set)
 
 
