@@ -105,12 +105,12 @@ struct Forest {
   std::vector<float> float_splits;
   std::size_t max_columns = 0, max_leaves = 1;
 
-  // Where a feature's search tree begins, and its depth.
-  std::pair<const double*, int> search(const CodedFeature& feature, double) const {
-    return {double_splits.data() + feature.for_double.begin, feature.for_double.levels};
+  // Where a feature's search tree begins, and its form.
+  std::pair<const double*, const RankTree&> search(const CodedFeature& feature, double) const {
+    return {double_splits.data() + feature.for_double.begin, feature.for_double};
   }
-  std::pair<const float*, int> search(const CodedFeature& feature, float) const {
-    return {float_splits.data() + feature.for_float.begin, feature.for_float.levels};
+  std::pair<const float*, const RankTree&> search(const CodedFeature& feature, float) const {
+    return {float_splits.data() + feature.for_float.begin, feature.for_float};
   }
 };
 
@@ -355,11 +355,11 @@ template <class T>
 void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const T> column,
                 std::size_t n_rows, Column* pair) {
   std::int8_t* code = pair[0].code;
-  const auto [table, levels] = forest.search(feature, T{});
+  const auto [table, tree] = forest.search(feature, T{});
   if (feature.is_categorical)
     category_codes(column, n_rows, code);
   else
-    rank_codes(levels, table, column, n_rows, code);
+    rank_codes(tree, table, column, n_rows, code);
   for (std::size_t i = 0; i < kBlockRows; ++i)
     pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
 }
@@ -378,8 +378,8 @@ template <class T>
 int code_of(const Forest& forest, const CodedFeature& feature, T value) {
   if (feature.is_categorical) return category_code(value);
   if (value != value) return kMissingCode;
-  const auto [table, levels] = forest.search(feature, T{});
-  return static_cast<int>(rank(levels, table, value));
+  const auto [table, tree] = forest.search(feature, T{});
+  return static_cast<int>(rank(tree.levels, table, value));
 }
 
 // The same from stored values: the code of 0 everywhere else.

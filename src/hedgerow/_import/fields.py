@@ -16,7 +16,7 @@ from hedgerow._params import short_repr
 from hedgerow.exceptions import ModelFileError
 
 # Limits on what a file may claim, far beyond any model, so that its claims cannot exhaust memory.
-MOST_FEATURES = 1 << 24
+MOST_FEATURES = 1 << 20
 MOST_OUTPUTS = 1 << 16
 MOST_DEPTH = 4096
 
