@@ -14,8 +14,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from dask._task_spec import Alias
+from dask.core import ishashable
 from dask.delayed import Delayed
 from dask.optimization import cull
+from distributed import Future
 from scipy.optimize import linear_sum_assignment
 
 from hedgerow._params import short_repr
@@ -55,6 +58,15 @@ class PartitionedData:
                     graphs[id(graph)] = graph, dict(graph)
                 tasks |= cull(graphs[id(graph)][1], list(part.__dask_keys__()))[0]
         return tasks_of
+
+    def is_persisted(self, number: int) -> bool:
+        """Return whether a partition of X is known to be on the cluster already."""
+        tasks = self.tasks[number] if self.tasks else {}
+        task = self.arguments["X"][number].key
+        while isinstance(task, tuple | str) and ishashable(task):  # the name of a task
+            task = tasks.get(task)
+            task = task.target if isinstance(task, Alias) else task
+        return isinstance(task, Future)
 
     @property
     def n_partitions(self) -> int:
