@@ -20,7 +20,6 @@ from hedgerow._boosting import GradientBoostingRanker as _GradientBoostingRanker
 from hedgerow._boosting import GradientBoostingRegressor as _GradientBoostingRegressor
 from hedgerow._boosting import GradientBoostingSurvival as _GradientBoostingSurvival
 from hedgerow._boosting import Loss as Loss
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
@@ -52,6 +51,7 @@ from hedgerow._svm import NuSVR as _NuSVR
 from hedgerow._svm import OneClassSVM as _OneClassSVM
 from hedgerow._tree import DecisionTreeClassifier as _DecisionTreeClassifier
 from hedgerow._tree import DecisionTreeRegressor as _DecisionTreeRegressor
+from hedgerow._types import SklearnEstimator
 from hedgerow._validation import cross_validate as cross_validate
 from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError

@@ -20,10 +20,9 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._arithmetic import mean_of
-from hedgerow._contract import SklearnEstimator
 from hedgerow._estimator import seed_nested
 from hedgerow._tree import DecisionTreeRegressor
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import ParameterError
 
 Leaves = NDArray[np.intp]
