@@ -134,6 +134,18 @@ def test_categories_that_partitions_know_in_part(threads):
     assert list(model.predict(X).compute()) == list(local.predict(whole))
 
 
+def test_unknown_categories_of_an_evaluation_set_are_missing_or_an_error(threads):
+    X, y = uneven(FRAME, [450, 450]), uneven(T, [450, 450])
+    others = FRAME.assign(town=FRAME["town"].replace("Ulm", "Jena"))
+    for valid in ((others, T), (uneven(others, [300, 600]), uneven(T, [300, 600]))):
+        model = hd.GradientBoostingRegressor(n_estimators=3).fit(X, y, eval_set=[valid])
+        local = hr.GradientBoostingRegressor(n_estimators=3).fit(FRAME, T, eval_set=[(others, T)])
+        assert same(model, local)
+        strict = hd.GradientBoostingRegressor(n_estimators=3, unknown_category="error")
+        with pytest.raises(DataError, match="Jena"):
+            strict.fit(X, y, eval_set=[valid])
+
+
 def test_whole_numbers_in_some_partitions_are_numbers(threads):
     frame = FRAME.assign(count=np.arange(N) % 7)
     halves = [frame[:450], frame[450:].astype({"count": float})]
