@@ -241,6 +241,17 @@ def test_evaluation_sets_in_memory_keep_their_columns(threads, kind):
     assert same(model, hr.GradientBoostingRegressor(**parameters).fit(FRAME, T, **arguments))
 
 
+def test_an_array_that_is_no_table_is_refused(threads):
+    X, y = da.from_array(FRAME[["a", "b"]].to_numpy(), chunks=(300, 2)), da.from_array(T.to_numpy())
+    model = hd.GradientBoostingRegressor(n_estimators=2)
+    for wrong, n in ((X[:, 0], 1), (X[:, :, None], 3)):
+        with pytest.raises(DataError, match=f"X has {n} dimensions; a table has two"):
+            model.fit(wrong, y)
+    fitted = model.fit(X, y)
+    with pytest.raises(DataError, match="X has 1 dimensions"):
+        fitted.predict(X[:, 0])
+
+
 def test_eval_set_of_another_shape_is_refused(threads):
     collections = dd.from_pandas(FRAME, npartitions=2), dd.from_pandas(T, npartitions=2)
     for eval_set in ([FRAME], FRAME, [(FRAME,)], 3):

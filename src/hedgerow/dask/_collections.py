@@ -91,6 +91,7 @@ def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> Partitione
             f"{where}X is a {type(table).__name__}; it must be a Dask DataFrame or Array. For a "
             "table in memory, use the estimator of the same name in hedgerow."
         )
+    require_two_dimensions(table, where)
     for name, value in passed.items():
         if not is_collection(value):
             raise DataError(
@@ -107,6 +108,15 @@ def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> Partitione
                 "from the same collection, or repartition them before you separate them."
             )
     return PartitionedData(partitions, _lengths(arrays["X"]))
+
+
+def require_two_dimensions(X: Any, where: str = "") -> None:
+    """Refuse an array that is no table."""
+    if X.ndim != 2:
+        raise DataError(
+            f"{where}X has {X.ndim} dimensions; a table has two. Reshape a single column by "
+            "X.reshape(-1, 1)."
+        )
 
 
 def from_local(value: Any) -> Any:

@@ -439,14 +439,15 @@ def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | N
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if getattr(params, name) == value:
             raise ParameterError(
-                f"{name}={value!r} needs the numbers of all rows in memory, but X is a "
-                "ParquetTable, of which only the bins are. Set splitter='hist' and "
-                "linear_leaves=False, or read the table: X.read()."
+                f"{name}={value!r} needs the numbers of all rows in memory, but a fit to a "
+                "ParquetTable or on several workers keeps only their bins. Set splitter='hist' "
+                "and linear_leaves=False, or read the table: X.read()."
             )
     if initial_model is not None and not _is_on_bins(initial_model):
         raise ParameterError(
             "the initial model has exact splits or linear leaves, which need the numbers of all "
-            "rows in memory, but X is a ParquetTable. Read the table: X.read()."
+            "rows in memory, but a fit to a ParquetTable or on several workers keeps only their "
+            "bins. Read the table: X.read()."
         )
 
 
