@@ -245,10 +245,10 @@ def test_an_array_that_is_no_table_is_refused(threads):
     X, y = da.from_array(FRAME[["a", "b"]].to_numpy(), chunks=(300, 2)), da.from_array(T.to_numpy())
     model = hd.GradientBoostingRegressor(n_estimators=2)
     for wrong, n in ((X[:, 0], 1), (X[:, :, None], 3)):
-        with pytest.raises(DataError, match=f"X has {n} dimensions; a table has two"):
+        with pytest.raises(DataError, match=rf"X has {n} dimension\(s\), but a table has two"):
             model.fit(wrong, y)
     fitted = model.fit(X, y)
-    with pytest.raises(DataError, match="X has 1 dimensions"):
+    with pytest.raises(DataError, match="X has 1 dimension"):
         fitted.predict(X[:, 0])
 
 

@@ -286,3 +286,19 @@ def test_nodes_that_are_no_tree(tmp_path):
 def test_something_else_is_no_model_of_lightgbm():
     with pytest.raises(hr.ParameterError, match=r"model=3 is not allowed; it must be a lightgbm"):
         hr.from_lightgbm(3)
+
+
+def test_columns_with_spaces_in_their_names_are_found_again(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=["mean  radius", " area", "depth"])
+    booster = lightgbm.train({"verbose": -1}, lightgbm.Dataset(X, X.iloc[:, 0]), 5)
+    booster.save_model(tmp_path / "model.txt")
+    for model in (hr.from_lightgbm(booster), hr.read_model(tmp_path / "model.txt")):
+        assert list(model.feature_names_in_) == ["mean__radius", "_area", "depth"]
+        assert (model.predict(X) == booster.predict(X)).all()
+        assert (model.predict(X[["depth", " area", "mean  radius"]]) == booster.predict(X)).all()
+        with pytest.raises(hr.DataError, match=r"Missing from X: .*'_area'"):
+            model.predict(X.rename(columns={" area": "volume"}))
+        alike = X.set_axis(["mean  radius", " area", "_area"], axis=1)
+        with pytest.raises(hr.DataError, match="feature names should match"):
+            model.predict(alike)

@@ -114,7 +114,7 @@ def require_two_dimensions(X: Any, where: str = "") -> None:
     """Refuse an array that is no table."""
     if X.ndim != 2:
         raise DataError(
-            f"{where}X has {X.ndim} dimensions; a table has two. Reshape a single column by "
+            f"{where}X has {X.ndim} dimension(s), but a table has two. Reshape a single column by "
             "X.reshape(-1, 1)."
         )
 
