@@ -244,8 +244,10 @@ class _NeighborsAttributes:
 
 class _StagewiseAttributes:
     estimator: SklearnEstimator | None
+    search: Literal["gradient", "joint"]
     response: Literal["gradient", "newton"]
     step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    normalise: float | None
     learning_rate: float
     n_estimators: int
     subsample: float
@@ -1206,13 +1208,16 @@ class SVR(_SvmAttributes, _SVR):
 
 class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
     loss: Literal["log_loss", "exponential"] | Any
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         loss: Literal["log_loss", "exponential"] | Any = "log_loss",
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
@@ -1222,6 +1227,7 @@ class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         warm_start: bool = False,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         random_state: int | RandomState | None = 0,
         verbose: int | bool = 0,
     ) -> None: ...
@@ -1236,8 +1242,10 @@ class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
         loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
         | Any = "squared_error",
         alpha: float = 0.9,
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
