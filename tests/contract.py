@@ -101,6 +101,12 @@ UNMET = (
         "no line through the origin can pass this check; scikit-learn's estimator fails it too",
     ),
     Unmet(
+        "`BaggingClassifier` with `bootstrap=False`",
+        _is(hr.BaggingClassifier, bootstrap=False),
+        ("check_class_weight_classifiers",),
+        "fully grown trees on all rows fit every row, whatever its weight",
+    ),
+    Unmet(
         "`StagewiseClassifier` with its default trees",
         _is(hr.StagewiseClassifier, estimator=None),
         ("check_class_weight_classifiers",),

@@ -145,7 +145,6 @@ class _BaggingAttributes:
     n_estimators: int
     max_samples: float | None
     max_features: float
-    bootstrap: bool
     bootstrap_features: bool
     oob_score: bool | Callable[..., Any]
     warm_start: bool
@@ -207,7 +206,6 @@ class _ForestAttributes:
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
     max_samples: float | None
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
@@ -328,7 +326,9 @@ class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     ) -> None: ...
 
 class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     voting: Literal["soft", "hard"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -336,9 +336,13 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         bootstrap_features: bool = False,
         voting: Literal["soft", "hard"] = "soft",
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
         oob_score: bool | Callable[..., Any] = False,
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
@@ -347,6 +351,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     ) -> None: ...
 
 class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
+    bootstrap: bool
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -416,6 +421,8 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -435,8 +442,9 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = False,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -455,6 +463,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
 
 class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,
@@ -1070,6 +1079,8 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1089,8 +1100,9 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -1109,6 +1121,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
 
 class RandomForestRegressor(_ForestAttributes, _RandomForestRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,
