@@ -284,17 +284,19 @@ class _TreeAttributes:
     n_jobs: int | None
 
 class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
-    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
+        algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -782,6 +784,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
 class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -805,6 +808,7 @@ class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class KNeighborsRegressor(_NeighborsAttributes, _KNeighborsRegressor):
@@ -1014,6 +1018,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
     outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1038,6 +1043,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
