@@ -366,12 +366,12 @@ class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
     ) -> None: ...
 
 class DecisionTreeClassifier(_TreeAttributes, _DecisionTreeClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         *,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         splitter: Literal["exact", "hist", "random"] = "exact",
         max_depth: int | None = None,
         max_leaves: int | None = None,
@@ -417,7 +417,7 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
     ) -> None: ...
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -428,7 +428,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -1075,7 +1075,7 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
     ) -> None: ...
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1086,7 +1086,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
