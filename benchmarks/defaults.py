@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -73,6 +74,7 @@ class FoldResult:
     metric: str
     error: float
     fit_seconds: float
+    cpu_seconds: float  # of all threads during the fit
     predict_seconds: float
 
 
@@ -137,15 +139,18 @@ class DefaultBench:
         train = train[:: max(1, len(train) // WARM_UP_ROWS)]
         self._model(is_warm_up=True).fit(self._X.iloc[train], table.y[train])
 
-    def fold(self, number: int) -> tuple[float, float, float]:
-        """The error, the seconds to fit and the seconds to predict of one fold."""
+    def fold(self, number: int) -> tuple[float, float, float, float]:
+        """The error, the seconds to fit, of all threads too, and those to predict of a fold."""
         train, test = self._folds[number]
         X, y, X_test = self._X.iloc[train], self._table.y[train], self._X.iloc[test]
         model = self._model()
+        before = time.process_time()
         fit_seconds = seconds_of(lambda: model.fit(X, y))
+        cpu_seconds = time.process_time() - before
         predictions: list[NDArray[Any]] = []
         predict_seconds = seconds_of(lambda: predictions.append(self._predict(model, X_test)))
-        return self._error(self._table.y[test], predictions[0]), fit_seconds, predict_seconds
+        error = self._error(self._table.y[test], predictions[0])
+        return error, fit_seconds, cpu_seconds, predict_seconds
 
     def _model(self, *, is_warm_up: bool = False) -> Any:
         model = default_model(self._family, classify=self._table.classify, text=self._text)
@@ -187,38 +192,31 @@ def run_table(path: Path, options: argparse.Namespace, versions: dict[str, str])
     """Fit every library to every fold of a table, as far as that has not been done."""
     table: Table | None = None
     for library in options.libraries:
-        files = [
-            file
+        files = {
+            fold: result_file(path, library, versions[library], fold, options)
             for fold in range(options.folds)
-            if not (file := result_file(path, library, versions[library], fold, options)).exists()
-        ]
-        if not files:
+        }
+        missing = {fold: file for fold, file in files.items() if not file.exists()}
+        if not missing:
             continue
         table = table or read_table(path, options.max_rows, options.numbers)
-        make = partial(DefaultBench, library, table, options.threads)
         try:
-            with Worker(make) as worker:
-                for file in files:
-                    fold = int(file.stem.rpartition("-")[2])
-                    error, fit_seconds, predict_seconds = worker.call("fold", fold)
-                    result = FoldResult(
-                        name_of(path),
-                        library,
-                        versions[library],
-                        fold,
-                        options.threads,
-                        len(table.X),
-                        table.X.shape[1],
-                        table.metric,
-                        error,
-                        fit_seconds,
-                        predict_seconds,
-                    )
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
-                    say(f"{result.table} {library} fold {fold}: {error:.5g}, {fit_seconds:.2f} s")
+            with Worker(partial(DefaultBench, library, table, options.threads)) as worker:
+                for fold, file in missing.items():
+                    about = name_of(path), library, versions[library], fold, options.threads
+                    shape = len(table.X), table.X.shape[1]
+                    found = worker.call("fold", fold)
+                    record(FoldResult(*about, *shape, table.metric, *found), file)
         except WorkerError as error:
             say(f"{name_of(path)} {library}: {error}")
+
+
+def record(result: FoldResult, file: Path) -> None:
+    """Write a result to its file, and say that it is there."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    about = f"{result.table} {result.library} fold {result.fold}"
+    say(f"{about}: {result.error:.5g}, {result.fit_seconds:.2f} s")
 
 
 def result_file(
@@ -253,8 +251,8 @@ def difference(ours: Sequence[FoldResult], theirs: Sequence[FoldResult]) -> Diff
     """Compare two libraries fold by fold."""
     gains = [1.0 - a.error / b.error for a, b in zip(ours, theirs, strict=True)]
     deviation = stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")
-    time = median(a.fit_seconds / b.fit_seconds for a, b in zip(ours, theirs, strict=True))
-    return Difference(ours[0].table, fmean(gains), deviation, time)
+    ratio = median(a.fit_seconds / b.fit_seconds for a, b in zip(ours, theirs, strict=True))
+    return Difference(ours[0].table, fmean(gains), deviation, ratio)
 
 
 def lines_of_tables(results: dict[str, dict[str, list[FoldResult]]]) -> Iterator[str]:

@@ -1054,7 +1054,7 @@ def test_a_target_of_words_or_few_integers_is_a_class(target, numbers, classify,
 
 def _folds(library, errors, seconds):
     return [
-        FoldResult("wine", library, "1", fold, 1, 100, 5, "RMSE", error, seconds, 0.1)
+        FoldResult("wine", library, "1", fold, 1, 100, 5, "RMSE", error, seconds, seconds, 0.1)
         for fold, error in enumerate(errors)
     ]
 
