@@ -244,8 +244,10 @@ class _NeighborsAttributes:
 
 class _StagewiseAttributes:
     estimator: SklearnEstimator | None
+    search: Literal["gradient", "joint"]
     response: Literal["gradient", "newton"]
     step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    normalise: float | None
     learning_rate: float
     n_estimators: int
     subsample: float
@@ -282,17 +284,19 @@ class _TreeAttributes:
     n_jobs: int | None
 
 class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
-    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
+        algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -362,12 +366,12 @@ class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
     ) -> None: ...
 
 class DecisionTreeClassifier(_TreeAttributes, _DecisionTreeClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         *,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         splitter: Literal["exact", "hist", "random"] = "exact",
         max_depth: int | None = None,
         max_leaves: int | None = None,
@@ -413,7 +417,7 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
     ) -> None: ...
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -424,7 +428,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -780,6 +784,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
 class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -803,6 +808,7 @@ class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class KNeighborsRegressor(_NeighborsAttributes, _KNeighborsRegressor):
@@ -1012,6 +1018,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
     outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1036,6 +1043,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
@@ -1067,7 +1075,7 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
     ) -> None: ...
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1078,7 +1086,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -1206,13 +1214,16 @@ class SVR(_SvmAttributes, _SVR):
 
 class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
     loss: Literal["log_loss", "exponential"] | Any
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         loss: Literal["log_loss", "exponential"] | Any = "log_loss",
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
@@ -1222,6 +1233,7 @@ class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         warm_start: bool = False,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         random_state: int | RandomState | None = 0,
         verbose: int | bool = 0,
     ) -> None: ...
@@ -1236,8 +1248,10 @@ class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
         loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
         | Any = "squared_error",
         alpha: float = 0.9,
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,

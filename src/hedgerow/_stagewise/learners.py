@@ -28,9 +28,9 @@ from hedgerow.exceptions import ParameterError
 Leaves = NDArray[np.intp]
 
 
-def default_learner() -> Any:
-    """Return the default learner: one small regression tree."""
-    return DecisionTreeRegressor(max_leaves=8)
+def default_learner(search: str = "gradient") -> Any:
+    """Return the default learner: one small regression tree, or a stump for a joint search."""
+    return DecisionTreeRegressor(max_leaves=2 if search == "joint" else 8)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ __all__ = [
 
 class ExtraTreesClassifier(DaskForest, DaskProbabilities):
     n_estimators: int
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     max_depth: int | None
     max_leaves: int | None
     min_samples_split: float
@@ -66,7 +66,7 @@ class ExtraTreesClassifier(DaskForest, DaskProbabilities):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -517,7 +517,7 @@ class GradientBoostingRegressor(DaskBoosting):
 
 class RandomForestClassifier(DaskForest, DaskProbabilities):
     n_estimators: int
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     max_depth: int | None
     max_leaves: int | None
     min_samples_split: float
@@ -549,7 +549,7 @@ class RandomForestClassifier(DaskForest, DaskProbabilities):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
