@@ -119,9 +119,7 @@ def assert_symmetric(
     within `rtol` of the best, relative to the scores that it is a difference of.
     """
     rows = np.arange(columns.codes.shape[1]) if rows is None else np.asarray(rows)
-    tests = {
-        f: tests_of(columns, f, rows, g, h, params) for f in range(len(columns.codes))
-    }
+    tests = {f: tests_of(columns, f, rows, g, h, params) for f in range(len(columns.codes))}
     level, level_rows = [0], {0: rows}
     path: frozenset[int] = frozenset()
     n_nodes = n_levels = 0
@@ -134,7 +132,10 @@ def assert_symmetric(
             (test, *gain_of(test, columns, [level_rows[n] for n in level], g, h, params))
             for f in allowed if may_follow(f, path, params) for test in tests[f]
         ] if n_levels < most_levels(params) else []  # fmt: skip
-        best = max((feature_weight(params, t.feature) * (gain - rtol * size) for t, gain, size in tried), default=0.0)
+        best = max(
+            (feature_weight(params, t.feature) * (gain - rtol * size) for t, gain, size in tried),
+            default=0.0,
+        )
         if is_over:
             assert not divided, "a node is divided after the last level"
             assert best <= 0, f"level {n_levels} could have been divided"
@@ -147,7 +148,9 @@ def assert_symmetric(
         leaves = [level_rows[node] for node in level]
         gain, size = gain_of(test, columns, leaves, g, h, params)
         assert gain > -rtol * size, f"level {n_levels}: gain {gain}"
-        assert feature_weight(params, f) * (gain + rtol * size) >= best, f"level {n_levels}: {gain} < {best}"
+        assert feature_weight(params, f) * (gain + rtol * size) >= best, (
+            f"level {n_levels}: {gain} < {best}"
+        )
         check_missing(tree, first, test, columns, leaves, h, params)
         level = next_level(tree, level, first, test, columns, level_rows, h, params, n_nodes)
         n_nodes = max(level)
@@ -215,7 +218,9 @@ def check_node(tree, node: int, rows, columns, tests, g, h, params: GrowthParams
     if not params.directions:
         expected = params.learning_rate * float(weight(G, H, params))
         size = math.fsum(np.abs(g[rows])) / max(H + params.reg_lambda, 1e-300)
-        assert abs(float(np.ravel(tree.value)[node]) - expected) <= rtol * params.learning_rate * size
+        assert (
+            abs(float(np.ravel(tree.value)[node]) - expected) <= rtol * params.learning_rate * size
+        )
     if tree.feature[node] < 0:
         assert tree.gain[node] == 0
         return

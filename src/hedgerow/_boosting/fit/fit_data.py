@@ -132,7 +132,10 @@ class Settings:
 def _require_symmetric_engine(estimator: TableEstimator) -> None:
     if estimator.grow_policy != "symmetric":
         return
-    for name, value, advice in (("splitter", "exact", "hist"), ("multi_strategy", "vector", "separate")):
+    for name, value, advice in (
+        ("splitter", "exact", "hist"),
+        ("multi_strategy", "vector", "separate"),
+    ):
         if getattr(estimator, name) == value:
             raise ParameterError(
                 f"grow_policy='symmetric' cannot be used with {name}={value!r}. Use "
