@@ -107,8 +107,10 @@ UNMET = (
         "boosting raises the weights of misclassified rows until a class of weight 0.0001 counts",
     ),
     Unmet(
-        "`RadiusNeighborsClassifier`",
-        _is(hr.RadiusNeighborsClassifier),
+        '`RadiusNeighborsClassifier`, except `metric="precomputed"` and `"cosine"`',
+        lambda e: (
+            _is(hr.RadiusNeighborsClassifier)(e) and e.metric not in ("precomputed", "cosine")
+        ),
         ("check_class_weight_classifiers",),
         "most rows of this check have no neighbours within the radius",
     ),
