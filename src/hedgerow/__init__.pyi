@@ -174,7 +174,7 @@ class _BoostingAttributes:
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -526,7 +526,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -595,7 +595,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -692,7 +692,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -755,7 +755,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
