@@ -45,10 +45,10 @@ def adaboost_bound(
     Π 2 √(err_m (1 − err_m)).
 
     If α_m has another value (learning_rate, or SAMME's log(K − 1) for K classes), the same proof
-    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound
-    Π ((1 − err_m) e^(−α_m/2) + err_m e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the
-    α_m above. The latter are returned. For more than two classes the bound only decreases while
-    err_m < 1/K, because it counts all votes against a row's class as votes for one rival.
+    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound Π ((1 − err_m) e^(−α_m/2) + err_m
+    e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the α_m above. These general values are
+    returned. For more than two classes the bound only decreases while err_m < 1/K, because it
+    counts all votes against a row's class as votes for one rival.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def adaboost_bound(
     X, y : training set, optional
         For the training error.
     sample_weight : array of shape (n_rows,), optional
-        The weights passed to fit, if any: the bound is about the error with these weights.
+        The weights passed to fit, if any: the bound holds for the error with these weights.
 
     Returns
     -------
@@ -229,8 +229,8 @@ def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> Fore
     y : array of shape (n_rows,)
         Their classes.
     out_of_bag : bool
-        False lets every tree vote on every row, for rows that were not trained on and for forests
-        without bootstrap.
+        If False, every tree votes on every row: for rows that the model was not trained on, and for
+        forests without bootstrap.
 
     Returns
     -------
