@@ -156,6 +156,10 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "gini": (_FOR_CLASSES,),
         "entropy": (_FOR_CLASSES,),
         "log_loss": (_FOR_CLASSES,),
+        "gain_ratio": (_FOR_CLASSES,),
+        "error": (_FOR_CLASSES,),
+        "gainratio": ("gain_ratio",),
+        "misclassification": ("error",),
     },
     "early_stopping": {
         "auto": ("n_estimators='auto', the default, already chooses the number of rounds",)
@@ -166,7 +170,8 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "best_first": ("leafwise",),
         "depthwise": ("levelwise",),
         "depth": ("levelwise",),
-        "symmetrictree": ("symmetric trees are not supported; 'levelwise' is closest",),
+        "symmetrictree": ("symmetric",),
+        "oblivious": ("symmetric",),
     },
     "kernel": {
         "gaussian": ("rbf",),

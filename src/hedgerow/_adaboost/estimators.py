@@ -15,13 +15,14 @@ from hedgerow._adaboost.algorithms import weighted_median
 from hedgerow._adaboost.fitting import (
     fit_classifier,
     fit_regressor,
+    row_weights,
     starting_weights,
 )
 from hedgerow._adaboost.model import Committee, TreeCommittee
 from hedgerow._adaboost.parameters import PARAMETERS
 from hedgerow._arguments import with_parameters
 from hedgerow._data.pass_through import check_columns
-from hedgerow._data.target import read_fitted_classes, read_weights
+from hedgerow._data.target import read_fitted_classes
 from hedgerow._estimator import TableEstimator, adopt
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -69,11 +70,11 @@ class AdaBoost(TableEstimator):
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     """AdaBoost: a weighted vote of base models, each fitted with more weight on previous errors.
 
-    By default the base models are histogram-based decision stumps. 'SAMME' and 'real' stop before
-    n_estimators rounds if a base model makes no error; with 'SAMME' this base model has weight 1,
-    or more if the vote would otherwise misclassify a training row. 'SAMME' also stops if a base
-    model is no better than chance (err ≥ 1 − 1/K). Such a base model is discarded or, if it is the
-    first, kept with weight 0 and a warning.
+    By default the base models are histogram-based decision stumps. 'SAMME', 'M1' and 'real' stop
+    before n_estimators rounds if a base model makes no error; with 'SAMME' and 'M1' this base model
+    has weight 1, or more if the vote would otherwise misclassify a training row. 'SAMME' also stops
+    if a base model is no better than chance (err ≥ 1 − 1/K), and 'M1' if err ≥ ½. Such a base model
+    is discarded or, if it is the first, kept with weight 0 and a warning.
 
     Parameters
     ----------
@@ -89,8 +90,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         The base model of each round, or a list with one for each class if a round has several. The
         default trees are views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
-        α of each base model: log((1 − err) / err) + log(K − 1), times learning_rate, for 'SAMME';
-        learning_rate for the others.
+        α of each base model, times learning_rate: log((1 − err) / err) + log(K − 1) for 'SAMME',
+        log((1 − err) / err) for 'M1', 1 for the others.
     estimator_errors_ : array of shape (n_rounds,)
         err of each round: the weighted fraction of misclassified rows.
     weight_sums_ : array of shape (n_rounds,)
@@ -193,7 +194,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         """
         model, (rows, n_threads) = self._fitted_model(), self._rows(X)
         labels = read_fitted_classes(y, self.classes_).astype(np.intp)
-        start = starting_weights(read_weights(sample_weight, len(labels)), len(labels))
+        weights = row_weights(self, sample_weight, self.classes_, labels)
+        start = starting_weights(weights, len(labels))
         scores = np.zeros((len(labels), model.algorithm.n_outputs))
         forgotten = scores
         for after, resets in zip(model.staged_scores(rows, n_threads), self.resets_, strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow._neighbors.metrics import METRICS
 from hedgerow._params import (
+    CLASS_WEIGHT,
     COUNT,
     N_JOBS,
     NOT_NEGATIVE,
@@ -122,7 +123,15 @@ OUTLIER_LABEL = Parameter(
     _same("outlier_label"),
 )
 
+NEIGHBOR_CLASS_WEIGHT = replace(
+    CLASS_WEIGHT,
+    description="Weights of the classes, which multiply the votes of their neighbours; classes not "
+    "in a dict have weight 1. 'balanced' weights them inversely to their frequency in training.",
+    peers=Peers(),
+)
+
 PREDICTION: tuple[Parameter, ...] = (replace(N_NEIGHBORS, positional=True), WEIGHTS, *SEARCH)
+CLASSIFICATION: tuple[Parameter, ...] = (*PREDICTION, NEIGHBOR_CLASS_WEIGHT)
 SEARCH_ONLY: tuple[Parameter, ...] = (N_NEIGHBORS, RADIUS, *SEARCH)
 RADIUS_REGRESSION: tuple[Parameter, ...] = (replace(RADIUS, positional=True), WEIGHTS, *SEARCH)
 RADIUS_CLASSIFICATION: tuple[Parameter, ...] = (
@@ -130,4 +139,5 @@ RADIUS_CLASSIFICATION: tuple[Parameter, ...] = (
     WEIGHTS,
     OUTLIER_LABEL,
     *SEARCH,
+    NEIGHBOR_CLASS_WEIGHT,
 )

@@ -47,9 +47,11 @@ def _same(name: str) -> Peers:
 CLASS_CRITERION = Parameter(
     "criterion",
     "gini",
-    Options(("gini", "entropy", "log_loss")),
+    Options(("gini", "entropy", "log_loss", "gain_ratio", "error")),
     "Impurity measure of splits: 'gini', or 'entropy' in bits; 'log_loss' is the same as "
-    "'entropy'.",
+    "'entropy'. 'gain_ratio' is C4.5's: the best splits of the features by entropy are compared by "
+    "gain divided by split information. 'error' is the fraction of misclassified rows; among "
+    "splits with equal errors Gini decides.",
     _same("criterion"),
     only="classifier",
 )
