@@ -173,7 +173,7 @@ class _BoostingAttributes:
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -282,17 +282,19 @@ class _TreeAttributes:
     n_jobs: int | None
 
 class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
-    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
+        algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -533,7 +535,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -602,7 +604,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -699,7 +701,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -762,7 +764,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -791,6 +793,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
 class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -814,6 +817,7 @@ class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class KNeighborsRegressor(_NeighborsAttributes, _KNeighborsRegressor):
@@ -1023,6 +1027,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
     outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1047,6 +1052,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):

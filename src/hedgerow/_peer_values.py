@@ -170,7 +170,8 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "best_first": ("leafwise",),
         "depthwise": ("levelwise",),
         "depth": ("levelwise",),
-        "symmetrictree": ("symmetric trees are not supported; 'levelwise' is closest",),
+        "symmetrictree": ("symmetric",),
+        "oblivious": ("symmetric",),
     },
     "kernel": {
         "gaussian": ("rbf",),

@@ -175,7 +175,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -233,7 +233,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -293,7 +293,7 @@ class GradientBoostingRanker(DaskRanking):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -346,7 +346,7 @@ class GradientBoostingRanker(DaskRanking):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -416,7 +416,7 @@ class GradientBoostingRegressor(DaskBoosting):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -487,7 +487,7 @@ class GradientBoostingRegressor(DaskBoosting):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
