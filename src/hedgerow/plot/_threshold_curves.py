@@ -223,8 +223,7 @@ class _ThresholdCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of two classes
-            Any with `predict_proba` or `decision_function`.
+        estimator : fitted binary classifier Any with `predict_proba` or `decision_function`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         sample_weight : array of shape (n_rows,), optional
@@ -339,7 +338,8 @@ class PrecisionRecallDisplay(_ThresholdCurveDisplay):
     Parameters
     ----------
     precision, recall : array of shape (n_thresholds,)
-        From no row predicted positive, where the precision is 1, to all rows.
+        From the threshold at which no row is predicted positive, where the precision is 1, to the
+        threshold at which all rows are.
     thresholds : array of shape (n_thresholds,)
         The thresholds in decreasing order; the first is infinite.
     average_precision : float

@@ -1,4 +1,4 @@
-"""Theory of ensembles as functions of fitted models: bounds, margins, bias and variance.
+"""The theory of ensembles, computed for fitted models: bounds, margins, bias and variance.
 
 Each function returns a result with named fields, which is printed as a table, drawn with
 ``.plot()`` and converted to a data frame with ``.to_frame()``.

@@ -62,7 +62,7 @@ def structure_score(
     Parameters
     ----------
     model : fitted GradientBoostingClassifier or GradientBoostingRegressor
-        With unchanged parameters since its fit.
+        Its parameters must not have changed since the fit.
     X, y : training set, optional
         To compute J from the gradients of the rows as well, for comparison.
     sample_weight : array of shape (n_rows,), optional
@@ -113,7 +113,7 @@ class StructureScore(Result):
     score : array of shape (n_trees,)
         J.
     root_score : array of shape (n_trees,)
-        The J of a tree that is only the root.
+        The J of a tree that consists only of the root.
     gain : array of shape (n_trees,)
         The sum of the gains of all splits: ``root_score - score``.
     penalty : array of shape (n_trees,)
