@@ -19,6 +19,7 @@ from hedgerow.plot._shap import (
 from hedgerow.plot._staged_shap import StagedShapDisplay
 from hedgerow.plot._threshold_curves import PrecisionRecallDisplay, RocDisplay
 from hedgerow.plot._tree import TreeDisplay
+from hedgerow.plot._tree_sum import TreeSumDisplay
 from hedgerow.plot._voting import MarginDisplay, StrengthCorrelationDisplay
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "StagedShapDisplay",
     "StrengthCorrelationDisplay",
     "TreeDisplay",
+    "TreeSumDisplay",
 ]
 
 if not TYPE_CHECKING:  # else any name would seem to be there
