@@ -101,23 +101,23 @@ class TreeSumDisplay(Display):
         output = _output(model, ensemble, label)
         numbers = np.flatnonzero(ensemble.tree_output == output)
         values = _values(model, ensemble, numbers, row)
-        n_drawn = min(n_trees, len(numbers))
-        drawn = [
+        n_pictures = min(n_trees, len(numbers))
+        displays = [
             replace(
                 TreeDisplay._of(model, int(t), None, None, row, max_depth),  # noqa: SLF001
                 title=f"tree {place + 1}: {signed(values[place])}",
                 has_caption=False,
             )
-            for place, t in enumerate(numbers[:n_drawn])
+            for place, t in enumerate(numbers[:n_pictures])
         ]
         terms = [Term("F₀", float(ensemble.base_score[output]))]
-        terms += [Term(f"tree {k + 1}", float(values[k])) for k in range(n_drawn)]
-        if n_drawn < len(numbers):
-            name = f"{counted(len(numbers) - n_drawn, 'other tree')}"
-            terms.append(Term(name, float(values[n_drawn:].sum())))
+        terms += [Term(f"tree {k + 1}", float(values[k])) for k in range(n_pictures)]
+        if n_pictures < len(numbers):
+            name = f"{counted(len(numbers) - n_pictures, 'other tree')}"
+            terms.append(Term(name, float(values[n_pictures:].sum())))
         meaning = describe_tree(model, int(numbers[0])).meaning
         name = meaning.removeprefix("contribution to ").removesuffix(", before its slopes")
-        return cls(trees=drawn, terms=terms, score_name=name).plot(ax)
+        return cls(trees=displays, terms=terms, score_name=name).plot(ax)
 
     @property
     def score(self) -> float:
@@ -191,7 +191,7 @@ def _label(ax: Any, place: int, height: float, text: str, **style: Any) -> None:
 def _ensemble(model: Any) -> Ensemble:
     """Return trees that add up to the scores, or raise if there are none."""
     require_fitted(model, _ACCEPTED)
-    inner = internals(model).model() if hasattr(model, "_model") else None
+    inner: Any = internals(model).model() if hasattr(model, "_model") else None
     is_sum = isinstance(inner, BoostedModel) or (
         isinstance(inner, TreeCommittee) and inner.classes is not None
     )
