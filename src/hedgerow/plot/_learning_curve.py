@@ -218,7 +218,7 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     is_classes = isinstance(outputs, ClassOutputs)
     learned, truth = type(outputs).learn(y, len(leaves))
     if learned != outputs:
-        raise DataError("y has other classes or outputs than the y of fit.")
+        raise DataError("y has different classes or outputs from the y of fit.")
     sums, n_votes = np.zeros((len(leaves), forest.value.shape[1])), np.zeros(len(leaves))
     errors = np.full(forest.n_trees, np.nan)
     for t in range(forest.n_trees):
