@@ -128,6 +128,16 @@ PARAMETERS: tuple[Parameter, ...] = (
         only="classifier",
     ),
     CLASS_WEIGHT,
+    Parameter(
+        "criterion",
+        "gini",
+        Options(("gini", "entropy", "error")),
+        "Impurity measure of the splits of the default trees. 'error' is the weighted error "
+        "itself, as in the textbooks; 'gini' and 'entropy' are smooth substitutes, which may pass "
+        "over the stump with the least error.",
+        Peers(sklearn="estimator__criterion"),
+        only="classifier",
+    ),
     replace(MAX_DEPTH, default=1, only="classifier"),
     replace(MAX_DEPTH, default=3, only="regressor"),
     Parameter(
