@@ -182,6 +182,7 @@ inline unsigned __ballot_sync(unsigned, bool is_set) {
   for (int mask = 1; mask < 32; mask *= 2) votes |= __shfl_xor_sync(~0u, votes, mask);
   return votes;
 }
+inline void __threadfence() {}
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
 template <class T>

@@ -27,7 +27,7 @@ FLAGS = [
 # A lane that reads what another has not written yet is a mistake of a kernel; so is shared memory
 # that is used before it is set, which holds garbage here.
 _LOCK = threading.Lock()  # there is one set of fibres
-_KERNEL = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(')
+_KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 _DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 

@@ -91,7 +91,7 @@ def test_structs_have_the_same_layout_on_both_sides():
     assert sizes["TreeState"] == _STATE.itemsize
     assert sizes["Node"] == _NODE.itemsize
     assert sizes["NodeTest"] == _TEST.itemsize
-    assert _ROUND.itemsize == 16
+    assert _ROUND.itemsize == 24
 
 
 def test_fields_that_do_not_exist_are_refused():

@@ -21,7 +21,6 @@ from hedgerow._cuda.layout import pack
 from hedgerow._cuda.memory import (
     BINS,
     GROUP_COLUMNS,
-    PACKED_FROM_ROWS,
     ROW_THREADS,
     Capacity,
     Shape,
@@ -54,7 +53,7 @@ _STATE = np.dtype(
         (name, np.int32)
         for name in (
             *("n_leaf_ids", "n_nodes", "n_leaves", "n_slots", "n_frontier", "n_divided", "ahead"),
-            *("is_done", "error", "first_division", "n_divisions", "is_finished"),
+            *("is_done", "error", "first_division", "n_divisions", "n_arrived"),
         )
     ]
 )
@@ -73,7 +72,12 @@ _TEST = np.dtype(
         *((name, np.uint8) for name in ("bin", "missing_left", "categorical", "unused")),
     ]
 )
-_ROUND = np.dtype([("tree_id", np.uint64), ("n_rows", np.uint32), ("has_bag", np.uint32)])
+_ROUND = np.dtype(
+    [
+        ("tree_id", np.uint64),
+        *((name, np.uint32) for name in ("n_rows", "has_bag", "n_arrived", "unused")),
+    ]
+)
 
 
 def struct_sizes(device: Device) -> dict[str, int]:
@@ -175,6 +179,7 @@ class CudaEngine:
         }
         arrays |= {name: self._output[place] for name, place in self._output_places.items()}
         arrays["packed"] = arrays["wide"]  # one of the two is in use
+        arrays["raw"] = arrays["row_words"]  # rows are moved after they are quantised
         return arrays
 
     def _upload_table(self) -> None:
@@ -218,7 +223,7 @@ class CudaEngine:
                 "node_capacity": capacity.nodes,
                 "division_capacity": shape.n_outputs * capacity.at_once,
                 "n_slots": capacity.slots,
-                "chunks_wanted": max(1, 4 * self._device.n_processors // shape.n_groups),
+                "histogram_blocks": self._histogram_blocks()[0],
                 "most_divided": capacity.divided,
                 "most_ahead": capacity.at_once,
             }
@@ -327,7 +332,7 @@ class CudaEngine:
             masks = [self._tree_features(tree_id + k) for k in range(self.n_outputs)]
             self._set("tree_features", np.array(masks, np.uint32))
         if self._round != (tree_id, n_rows, has_bag):
-            self._set("round", np.array([(tree_id, n_rows, has_bag)], _ROUND))
+            self._set("round", np.array([(tree_id, n_rows, has_bag, 0, 0)], _ROUND))
         self._round = (tree_id + self.n_outputs, n_rows, has_bag)
 
     def _run(self, key: Hashable, queue: Callable[[], None]) -> None:
@@ -341,40 +346,32 @@ class CudaEngine:
         """Queue a round: totals of the gradients, units, integers, and trees."""
         blocks = (self._row_blocks, 1)
         self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
-        self._launch("units", (1, 1), 128, self._row_blocks)
         self._launch("quantise", blocks, ROW_THREADS, self._loss)
-        self._launch("begin_trees", (1, 1), 128)
         self._queue_steps(0)
 
     def _queue_steps(self, first: int) -> None:
         for step in range(first, first + self._capacity.n_steps):
             self._queue_step(step)
-        self._launch("finish_trees", (1, 1), 32)
 
     def _queue_step(self, step: int) -> None:
         device, shape = self._device, self._shape
         at_once = shape.n_outputs * self._capacity.at_step(step)
-        self._launch("partition", (8 * device.n_processors, 1), 256, step)
-        self._queue_histograms(step)
-        if step == 0:
-            self._launch("sum_root", (shape.n_outputs, 1), 32)
+        if step > 0:  # the root is not divided
+            self._launch("partition", (8 * device.n_processors, 1), 256, step)
+        room = 3 * 4 * BINS * device.histogram_columns
+        self._launch(
+            "histogram", self._histogram_blocks(), device.histogram_threads, step, shared_bytes=room
+        )
         if shape.samples_nodes:
             self._launch("sample_node_features", (2 * at_once, 1), 128, step)
         room = self._sizes["split_shared"]
         self._launch("split", (at_once, shape.n_quads), 256, step, shared_bytes=room)
-        self._launch("plan", (shape.n_outputs, 1), 256, step)
 
-    def _queue_histograms(self, step: int) -> None:
-        """Queue the kernels of both formats; one of them finds that it has nothing to do."""
-        device, shape = self._device, self._shape
-        columns, threads = device.histogram_columns, device.histogram_threads
-        n_parts = shape.n_groups * (GROUP_COLUMNS // columns)
-        word = 4 * BINS * columns
-        if shape.n_rows >= PACKED_FROM_ROWS:
-            grid = (2 * device.n_processors, n_parts)
-            self._launch("histogram", grid, threads, step, shared_bytes=3 * word)
-        grid = (device.n_processors, n_parts)
-        self._launch("histogram_wide", grid, 2 * threads, step, shared_bytes=4 * word)
+    def _histogram_blocks(self) -> tuple[int, int]:
+        """Return the blocks that add up histograms: as many as run at once, for all columns."""
+        device = self._device
+        n_parts = self._shape.n_groups * (GROUP_COLUMNS // device.histogram_columns)
+        return max(1, 2 * device.n_processors // n_parts), n_parts
 
     def _tree_features(self, tree_id: int) -> NDArray[np.uint32]:
         """Return the features that a tree may use, as bits."""

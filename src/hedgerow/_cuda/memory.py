@@ -17,7 +17,6 @@ GROUP_COLUMNS = 32
 QUAD = 4
 BINS = 256
 ROW_THREADS = 256
-PACKED_FROM_ROWS: int = _native.packed_from_rows
 MOST_AHEAD = 64  # leaves whose rows are divided in a step of leaf-wise growth
 MOST_IN_VAIN = 256  # of these in a tree, if they turn out not to be split
 _FIRST_LOOK = 16  # steps of leaf-wise growth, with which trees of 255 leaves are finished
@@ -130,7 +129,7 @@ def array_bytes(
         "fixed": k * sizes["FixedPoint"],
         "loss_parameter": 8 * k,
         "tree_features": 4 * k * shape.mask_words,
-        "round": 16,
+        "round": 24,
         "leaves": k * capacity.leaves * sizes["Leaf"],
         "frontier": 4 * k * 2 * capacity.leaves,
         "batch": 4 * k * capacity.leaves,

@@ -4,7 +4,7 @@
 // leaf's histogram. The words of a bin lie side by side, one for each column, so a column is a bank
 // of shared memory. A warp takes several rows at a time, and its lanes different columns of them:
 // no two lanes meet at a bank, whatever the distribution of the bins.
-#include "state.hpp"
+#include "plan.hpp"
 
 // Columns that a block adds up: 32 if shared memory has room for their words, else 16.
 #ifndef HEDGEROW_COLUMNS
@@ -13,20 +13,18 @@
 
 namespace hedgerow::cuda {
 
-constexpr int kColumns = HEDGEROW_COLUMNS;
-constexpr int kParts = kGroupColumns / kColumns;  // of a group, each a block's
-constexpr int kWords = kBins * kColumns;
-constexpr int kLanesPerRow = kColumns / 4;  // a lane reads the bins of four columns
-constexpr int kRowsAtOnce = kWarp / kLanesPerRow;
-constexpr int kLoads = kWarp / kRowsAtOnce;  // to read the rows of a warp
-constexpr uint32_t kFewRows = 256;           // not worth a pass over all bins
+constexpr int kBlockColumns = HEDGEROW_COLUMNS;
+constexpr int kParts = kGroupColumns / kBlockColumns;  // of a group, each a block's
+constexpr uint32_t kFewRows = 256;                     // not worth a pass over all bins
 
-// How the integers of a row are added up in words of 32 bits, and what they add up to. No word
-// overflows within kMostRows rows.
+// How the integers of a row are added up in words of 32 bits, and what they add up to. A bin has
+// kCount words of each of kColumns columns. No word overflows within kMostRows rows.
 
 // Packed rows: g has 14 bits and a sign, h has 13.
 struct PackedWords {
   static constexpr int kCount = 3;
+  static constexpr int kColumns = kBlockColumns;
+  static constexpr int kWords = kBins * kColumns;
   static constexpr uint32_t kMostRows = 1u << 17;
   using Row = int32_t;
 
@@ -64,9 +62,12 @@ struct EqualWords : PackedWords {
   }
 };
 
-// Wide rows: halves of 64-bit integers, with a carry.
+// Wide rows: halves of 64-bit integers, with a carry. Half of a block's columns at a time, so that
+// shared memory has room for them.
 struct WideWords {
   static constexpr int kCount = 4;
+  static constexpr int kColumns = kBlockColumns / 2;
+  static constexpr int kWords = kBins * kColumns;
   static constexpr uint32_t kMostRows = 1u << 31;
   using Row = GradientSum;
 
@@ -96,14 +97,9 @@ struct WideWords {
   static GradientSum widen(const FixedPoint&, const Row& row) { return row; }
 };
 
-// The columns of a block: part `blockIdx.y % kParts` of group `blockIdx.y / kParts`.
-struct BlockColumns {
-  int group = blockIdx.y / kParts;
-  int first = blockIdx.y % kParts * kColumns;  // in the group
-  int count;
-
-  explicit BlockColumns(const Fit& fit)
-      : count(min(kColumns, fit.n_features - group * kGroupColumns - first)) {}
+// Columns of a group.
+struct Columns {
+  int group, first, count;
 };
 
 inline void add_to_histogram(uint64_t* histogram, int bin, int column, const GradientSum& sum) {
@@ -115,7 +111,7 @@ inline void add_to_histogram(uint64_t* histogram, int bin, int column, const Gra
 // Rows straight to the histogram: a warp takes a row, a lane a column.
 template <class Words>
 inline void add_few(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-                    const BlockColumns& columns, uint64_t* histogram) {
+                    const Columns& columns, uint64_t* histogram) {
   const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
   for (uint32_t i = threadIdx.x / kWarp; i < rows.count; i += n_warps) {
     const uint32_t at = rows.begin + i, id = tree.row_id(leaf, at);
@@ -130,7 +126,11 @@ inline void add_few(const TreeView& tree, const Leaf& leaf, const RowRange& rows
 // Rows to words in shared memory.
 template <class Words>
 inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-                     const BlockColumns& columns, uint32_t* words) {
+                     const Columns& columns, uint32_t* words) {
+  constexpr int kColumns = Words::kColumns;
+  constexpr int kLanesPerRow = kColumns / 4;  // a lane reads the bins of four columns
+  constexpr int kRowsAtOnce = kWarp / kLanesPerRow;
+  constexpr int kLoads = kWarp / kRowsAtOnce;  // to read the rows of a warp
   const FixedPoint fixed = tree.fixed();
   const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
   const int own_row = lane / kLanesPerRow, quad = lane % kLanesPerRow;
@@ -162,70 +162,71 @@ inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& row
 
 template <class Words>
 inline void add_many(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-                     const BlockColumns& columns, uint32_t* words, uint64_t* histogram) {
+                     const Columns& columns, uint32_t* words, uint64_t* histogram) {
   const FixedPoint fixed = tree.fixed();
   for (uint32_t begin = 0; begin < rows.count; begin += Words::kMostRows) {
-    for (int i = threadIdx.x; i < Words::kCount * kWords; i += blockDim.x) words[i] = 0;
+    for (int i = threadIdx.x; i < Words::kCount * Words::kWords; i += blockDim.x) words[i] = 0;
     __syncthreads();
     const uint32_t count = min(Words::kMostRows, rows.count - begin);
     add_rows<Words>(tree, leaf, {rows.begin + begin, count}, columns, words);
     __syncthreads();
-    for (int i = threadIdx.x; i < kWords; i += blockDim.x) {
+    for (int i = threadIdx.x; i < Words::kWords; i += blockDim.x) {
       const GradientSum sum = Words::sum(fixed, words, i);
-      if (sum.hc != 0 && i % kColumns < columns.count) {
-        add_to_histogram(histogram, i / kColumns, columns.first + i % kColumns, sum);
+      const int column = i % Words::kColumns;
+      if (sum.hc != 0 && column < columns.count) {
+        add_to_histogram(histogram, i / Words::kColumns, columns.first + column, sum);
       }
     }
     __syncthreads();
   }
 }
 
+// Adds rows of a leaf to its histogram: the columns of this block, part blockIdx.y % kParts of group
+// blockIdx.y / kParts.
 template <class Words>
 inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-                      const BlockColumns& columns, uint32_t* words) {
-  uint64_t* histogram = tree.histogram(leaf.slot, columns.group);
-  if (rows.count < kFewRows) {
-    add_few<Words>(tree, leaf, rows, columns, histogram);
-  } else {
-    add_many<Words>(tree, leaf, rows, columns, words, histogram);
+                      uint32_t* words) {
+  const int group = blockIdx.y / kParts, begin = blockIdx.y % kParts * kBlockColumns;
+  const int end = min(begin + kBlockColumns, tree.fit.n_features - group * kGroupColumns);
+  uint64_t* histogram = tree.histogram(leaf.slot, group);
+  for (int first = begin; first < end; first += Words::kColumns) {
+    const Columns columns = {group, first, min(Words::kColumns, end - first)};
+    if (rows.count < kFewRows) {
+      add_few<Words>(tree, leaf, rows, columns, histogram);
+    } else {
+      add_many<Words>(tree, leaf, rows, columns, words, histogram);
+    }
   }
 }
 
-// Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first.
-template <class Add>
-inline void add_chunks(const Fit& fit, int step, bool packed, Add add) {
-  const BlockColumns columns(fit);
-  const StepView view(fit, step);
-  if (columns.count <= 0 || fit.fixed[0].packed != packed) return;  // all outputs have one format
-  for (uint32_t i = blockIdx.x; i < view.work.n_chunks(); i += gridDim.x) {
-    const Division& division = view.at(i, &Division::first_chunk);
-    const TreeView tree{fit, division.tree};
-    const Leaf& leaf = tree.leaf(division.small);
-    add(tree, leaf, part_of(leaf, i - division.first_chunk, division.chunk_rows), columns);
-  }
-}
-
-// Packed rows take three words of shared memory for each bin, wide rows four: they have a kernel
-// each, so that more blocks of the first fit into a multiprocessor.
+// Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first. A
+// block takes some chunks in a row, those of a leaf at once.
 extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, int32_t step) {
   extern __shared__ uint32_t words[];
-  add_chunks(*fit, step, true,
-             [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-                 const BlockColumns& columns) {
-               if (tree.fixed().has_equal_h()) {
-                 add_range<EqualWords>(tree, leaf, rows, columns, words);
-               } else {
-                 add_range<PackedWords>(tree, leaf, rows, columns, words);
-               }
-             });
-}
-
-extern "C" __global__ void __launch_bounds__(1024, 1) histogram_wide(const Fit* fit, int32_t step) {
-  extern __shared__ uint32_t words[];
-  add_chunks(
-      *fit, step, false,
-      [&](const TreeView& tree, const Leaf& leaf, const RowRange& rows,
-          const BlockColumns& columns) { add_range<WideWords>(tree, leaf, rows, columns, words); });
+  const StepView view(*fit, step);
+  const uint64_t n_chunks = view.work.n_chunks();
+  const uint64_t n_blocks = min(uint64_t{gridDim.x}, parts_of(n_chunks, kChunksOfBlock));
+  if (blockIdx.x >= n_blocks) return;
+  auto chunk = static_cast<uint32_t>(n_chunks * blockIdx.x / n_blocks);
+  const auto end = static_cast<uint32_t>(n_chunks * (blockIdx.x + 1) / n_blocks);
+  while (chunk < end) {
+    const Division& division = view.at(chunk, &Division::first_chunk);
+    const TreeView tree{*fit, division.tree};
+    const Leaf& leaf = tree.leaf(division.small);
+    const uint32_t size = division.chunk_rows, begin = (chunk - division.first_chunk) * size;
+    const uint64_t n_of_leaf = parts_of(leaf.count, size);
+    const uint32_t next = min(end, division.first_chunk + static_cast<uint32_t>(n_of_leaf));
+    const RowRange rows = {begin, min(leaf.count - begin, (next - chunk) * size)};
+    const FixedPoint& fixed = tree.fixed();
+    if (!fixed.packed) {
+      add_range<WideWords>(tree, leaf, rows, words);
+    } else if (fixed.has_equal_h()) {
+      add_range<EqualWords>(tree, leaf, rows, words);
+    } else {
+      add_range<PackedWords>(tree, leaf, rows, words);
+    }
+    chunk = next;
+  }
 }
 
 }  // namespace hedgerow::cuda

@@ -2,9 +2,10 @@
 //
 // A round never needs a number from the device on the host. The trees of a round, one for each
 // output, grow side by side, in steps: a step divides the rows of some leaves (partition.cu), adds
-// up the histograms of the smaller children (histogram.cu), subtracts them from their parents' and
-// searches both children for splits (split.cu), and plans the next step (plan.cu). The work of a
-// step is in lists, whose lengths only the device knows.
+// up the histograms of the smaller children (histogram.cu), subtracts them from their parents',
+// searches both children for splits, and plans the next step (split.cu, plan.hpp). The work of a
+// step is in lists, whose lengths only the device knows. What has to wait for all blocks of a kernel
+// is done by the last of them, which saves a launch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,7 @@ struct TreeState {
   int32_t is_done;
   int32_t error;
   int32_t first_division, n_divisions;  // of the step
-  int32_t is_finished;                  // leaf values are final
+  uint32_t n_arrived;                   // blocks of the step that have searched for splits
 };
 
 enum Error : int32_t { kNone, kOverflow, kMiscounted };
@@ -114,6 +115,13 @@ struct Round {
   uint64_t tree_id;  // of the first tree; raised to that of the next round's
   uint32_t n_rows;   // that trees are grown on
   uint32_t has_bag;
+  uint32_t n_arrived;  // blocks that have computed gradients
+  uint32_t unused;
+};
+
+// The gradients of a row in single precision.
+struct RawGradient {
+  float g, h;
 };
 
 }  // namespace hedgerow::cuda
@@ -200,8 +208,38 @@ inline RowRange part_of(const Leaf& leaf, uint32_t index, uint32_t size) {
   return {begin, leaf.count - begin < size ? leaf.count - begin : size};
 }
 
+// Whether this block is the last of `n_blocks` that arrive here, where all of their writes are
+// visible. All threads of a block ask together.
+inline bool is_last_block(uint32_t* n_arrived, uint32_t n_blocks) {
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    is_last = atomic_add(n_arrived, 1u) + 1 == n_blocks;
+    if (is_last) *n_arrived = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last;
+}
+
 // The number of a thread among all of the grid.
 inline size_t thread_index() { return size_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 inline size_t n_threads() { return size_t(gridDim.x) * blockDim.x; }
+
+// Sets the histograms of the step's smaller children to 0. A block takes a group of columns.
+inline void clear_histograms(const Fit& fit, const StepView& step) {
+  struct alignas(16) Zeros {
+    uint64_t words[2];
+  };
+  const uint32_t n = step.work.n_divisions() * fit.n_groups;
+  for (uint32_t i = blockIdx.x; i < n; i += gridDim.x) {
+    const Division& division = step.divisions[i / fit.n_groups];
+    const TreeView tree{fit, division.tree};
+    const int slot = tree.leaf(division.small).slot;
+    auto* zeros = reinterpret_cast<Zeros*>(tree.histogram(slot, i % fit.n_groups));
+    for (int at = threadIdx.x; at < kGroupWords; at += blockDim.x) zeros[at] = {{0, 0}};
+  }
+}
 
 }  // namespace hedgerow::cuda

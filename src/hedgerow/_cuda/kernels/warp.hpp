@@ -10,8 +10,9 @@ struct LaneBest {
   int place;  // −1: none
 };
 
-inline LaneBest best_lane(LaneBest own) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+// Of each `n_lanes` lanes, a power of two.
+inline LaneBest best_lane(LaneBest own, int n_lanes = kWarp) {
+  for (int distance = n_lanes / 2; distance > 0; distance /= 2) {
     const LaneBest other = {__shfl_xor_sync(kAllLanes, own.gain, distance),
                             __shfl_xor_sync(kAllLanes, own.place, distance)};
     if (other.place < 0) continue;
