@@ -182,6 +182,9 @@ inline unsigned __ballot_sync(unsigned, bool is_set) {
   for (int mask = 1; mask < 32; mask *= 2) votes |= __shfl_xor_sync(~0u, votes, mask);
   return votes;
 }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}
 inline void __threadfence() {}
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }

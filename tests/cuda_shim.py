@@ -60,6 +60,15 @@ class ShimDevice:
     def pointer(self, array):
         return array.ctypes.data
 
+    def host_buffer(self, n_bytes):
+        return np.empty(n_bytes, np.uint8)
+
+    def copy_to_host(self, array, buffer):
+        buffer[...] = array
+
+    def marker(self):
+        return lambda: None
+
     def recorded(self, queue):
         return queue
 

@@ -3,6 +3,8 @@
 `CudaEngine` grows the trees of `HistogramEngine`, bit for bit. All trees of a round grow side by
 side, so `grow` computes those of all outputs when it is called for the first. Within a round the
 host queues kernels without looking at numbers of the device; `kernels/state.hpp` describes them.
+Where nothing but the device decides about the next round, it is queued before the host looks at the
+trees of the last: the device does not wait for the host.
 """
 
 from __future__ import annotations
@@ -111,6 +113,15 @@ class _Output:
         return parts[0], parts[1], parts[2]
 
 
+@dataclass(frozen=True)
+class _QueuedRound:
+    """A round that is queued: its first tree, and where on the host its trees will be."""
+
+    tree_id: int
+    place: int
+    wait: Callable[[], None]
+
+
 def _raise_error(errors: NDArray[np.int32]) -> None:
     if (errors == _OVERFLOW).any():
         raise DivergenceError("the gradients are too large to add up")
@@ -156,6 +167,9 @@ class CudaEngine:
         self._loss = _FROM_HOST
         self._target_stride = 0
         self._round: tuple[int, int, bool] | None = None  # what the device expects to be next
+        self._place = 0
+        self._ahead: _QueuedRound | None = None
+        self._runs_ahead, self._is_undisturbed = True, False
         self._trees: list[Tree] = []
 
     # ---- Memory ----------------------------------------------------------------------------------
@@ -169,6 +183,8 @@ class CudaEngine:
             offsets[name] = end
             end += -(-sizes[name] // _ALIGNMENT) * _ALIGNMENT
         self._output = self._device.empty(end, np.uint8)
+        if end <= _LARGE_OUTPUT:
+            self._on_host = [self._device.host_buffer(end) for _ in range(2)]
         arrays = {
             name: self._device.empty(size, np.uint8)
             for name, size in sizes.items()
@@ -257,6 +273,7 @@ class CudaEngine:
             self._scores[...] = scores.reshape(self._scores.shape)
             self._host_is_old = False
         self._device_is_old = True  # the caller may write
+        self._is_undisturbed = False
         return self._scores
 
     def _upload_scores(self) -> None:
@@ -306,18 +323,52 @@ class CudaEngine:
         return self._trees[output]
 
     def _grow_all(self, bag: Bag, tree_id: int) -> list[Tree]:
-        self._upload_scores()
-        self._begin_round(bag, tree_id)
-        updates, n_steps = self._pending, self._capacity.n_steps
-        self._run(("round", self._loss, updates), partial(self._queue_round, updates))
+        queued, self._ahead = self._ahead, None
+        if queued is None or self._device_is_old or queued.tree_id != tree_id:
+            self._runs_ahead = self._runs_ahead and queued is None
+            self._round = self._round if queued is None else None
+            self._upload_scores()
+            self._begin_round(bag, tree_id)
+            queued = self._queue(tree_id, self._pending)
+        if self._may_run_ahead(bag):
+            self._ahead = self._queue(tree_id + self.n_outputs, updates=True)
+        output = self._finish(queued)
+        _raise_error(output.states["error"])
+        self._is_undisturbed = True
+        return [self._tree(*output.tree(k)) for k in range(self.n_outputs)]
+
+    def _may_run_ahead(self, bag: Bag) -> bool:
+        """Return whether the next round can be queued before the host has seen this one.
+
+        That needs trees that are finished without a look at them, nothing new from the host, and
+        leaf values and scores that nobody else writes: as far as the last round tells.
+        """
+        is_same = bag.rows is None and self._params.colsample_bytree == 1.0
+        from_device = self._loss != _FROM_HOST and self._output.size <= _LARGE_OUTPUT
+        may = is_same and from_device and self._capacity.is_certain and self._runs_ahead
+        return may and self._is_undisturbed
+
+    def _queue(self, tree_id: int, updates: bool) -> _QueuedRound:
+        """Queue a round, whose trees are copied to one of two places on the host, in turn."""
+        self._place = 1 - self._place
+        queue = partial(self._queue_round, updates, self._place)
+        self._run(("round", self._loss, updates, self._place), queue)
         self._host_is_old = self._host_is_old or updates
         self._pending = False
-        step = n_steps
-        while not (output := self._read_output()).states["is_done"].all():
-            self._run(("steps", step), partial(self._queue_steps, step))
-            step += n_steps
-        _raise_error(output.states["error"])
-        return [self._tree(*output.tree(k)) for k in range(self.n_outputs)]
+        return _QueuedRound(tree_id, self._place, self._device.marker())
+
+    def _finish(self, queued: _QueuedRound) -> _Output:
+        """Wait for a round, and continue until its trees are finished."""
+        queued.wait()
+        output = self._read_output(queued.place)
+        step = self._capacity.n_steps
+        while not output.states["is_done"].all():
+            queue = partial(self._queue_steps, step, queued.place)
+            self._run(("steps", step, queued.place), queue)
+            self._device.marker()()
+            output = self._read_output(queued.place)
+            step += self._capacity.n_steps
+        return output
 
     def _begin_round(self, bag: Bag, tree_id: int) -> None:
         """Tell the device what is different from the last round."""
@@ -342,16 +393,18 @@ class CudaEngine:
             self._recordings[key] = self._device.recorded(queue)
         self._recordings[key]()
 
-    def _queue_round(self, updates: bool) -> None:
-        """Queue a round: totals of the gradients, units, integers, and trees."""
+    def _queue_round(self, updates: bool, place: int) -> None:
+        """Queue a round: gradients, their units and integers, and trees."""
         blocks = (self._row_blocks, 1)
         self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
         self._launch("quantise", blocks, ROW_THREADS, self._loss)
-        self._queue_steps(0)
+        self._queue_steps(0, place)
 
-    def _queue_steps(self, first: int) -> None:
+    def _queue_steps(self, first: int, place: int) -> None:
         for step in range(first, first + self._capacity.n_steps):
             self._queue_step(step)
+        if self._output.size <= _LARGE_OUTPUT:
+            self._device.copy_to_host(self._output, self._on_host[place])
 
     def _queue_step(self, step: int) -> None:
         device, shape = self._device, self._shape
@@ -383,11 +436,11 @@ class CudaEngine:
         flags[np.asarray(sampled, np.intp)] = True
         return np.packbits(flags, bitorder="little").view(np.uint32)
 
-    def _read_output(self) -> _Output:
-        """Wait for the device, and read the trees; large ones only as far as they have nodes."""
+    def _read_output(self, place: int) -> _Output:
+        """Return the trees of a finished round; large ones are read as far as they have nodes."""
         places, n_outputs = self._output_places, self.n_outputs
         if self._output.size <= _LARGE_OUTPUT:
-            read = self._device.read(self._output)
+            read = self._on_host[place]
             parts = {name: read[place].reshape(n_outputs, -1) for name, place in places.items()}
             return _Output(*(parts[name] for name in _OUTPUT))
         states = self._device.read(self._arrays["trees"])
@@ -435,6 +488,8 @@ class CudaEngine:
 
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
+        assert self._ahead is None
+        self._runs_ahead = False  # the caller may replace leaf values
         device, n_rows = self._device, self._binned.n_rows
         number = (np.cumsum(self._trees[output].feature < 0) - 1).astype(np.uint16)
         numbers, leaf = device.upload(number), device.empty(n_rows, np.uint16)
@@ -455,4 +510,4 @@ class CudaEngine:
     def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:  # noqa: ARG002
         """Have the trees added with the next gradients, once all of a round are grown."""
         assert slopes is None
-        self._pending = output == self.n_trees - 1
+        self._pending = output == self.n_trees - 1 and self._ahead is None

@@ -39,6 +39,8 @@ class Capacity:
         Histograms.
     n_steps : int
         Steps after which the host looks whether trees are finished; most trees are.
+    is_certain : bool
+        Whether all trees are.
     """
 
     max_leaves: int
@@ -46,6 +48,7 @@ class Capacity:
     at_once: int
     slots: int
     n_steps: int
+    is_certain: bool = False
 
     @classmethod
     def of(cls, params: GrowthParams, n_rows: int) -> Capacity:
@@ -61,7 +64,7 @@ class Capacity:
             return cls(most, divided, at_once, 1 + divided, min(_FIRST_LOOK, most))
         # The children of the last level are not searched, so they need no histograms.
         slots = min(most, 1 << (depth - 1)) if depth else most
-        return cls(most, most - 1, max(1, most // 2), slots, depth or 8)
+        return cls(most, most - 1, max(1, most // 2), slots, depth or 8, bool(depth))
 
     @property
     def leaves(self) -> int:

@@ -48,7 +48,9 @@ extern "C" __global__ void interleave(const uint8_t* by_column, uint64_t n_rows,
   const int n = min(kGroupColumns, n_columns - first);
   for (size_t row = thread_index(); row < n_rows; row += n_threads()) {
     uint32_t words[kGroupColumns / 4] = {};
-    for (int column = 0; column < n; ++column) {
+#pragma unroll
+    for (int column = 0; column < kGroupColumns; ++column) {
+      if (column >= n) continue;
       const uint32_t bin = by_column[size_t(first + column) * n_rows + row];
       words[column / 4] |= bin << (8 * (column % 4));
     }

@@ -21,6 +21,7 @@ struct RunningSum {
       limit = ldexp(1.0, LevelSum::kBits * (splitter.level + 1) - 1);
     }
     double rest = x * splitter.scale;
+#pragma unroll
     for (size_t i = 0; i < LevelSum::kKept; ++i) {
       const double steps = (rest + splitter.rounder[i]) - splitter.rounder[i];
       sums[i] += steps;
@@ -33,26 +34,15 @@ struct RunningSum {
   }
 };
 
-// The totals of the gradients of a thread's rows.
-class RunningTotals {
- public:
-  void add(const Derivatives& of_row) {
-    const double g = fabs(of_row.g), h = of_row.h;
-    totals_.max_g = g > totals_.max_g ? g : totals_.max_g;
-    totals_.max_h = h > totals_.max_h ? h : totals_.max_h;
-    totals_.min_h = h < totals_.min_h ? h : totals_.min_h;
-    g_.add(g, totals_.sum_g);
-    h_.add(h, totals_.sum_h);
-  }
-  GradientTotals finished() {
-    g_.move_to(totals_.sum_g);
-    h_.move_to(totals_.sum_h);
-    return totals_;
-  }
+// The maxima and minima of a thread's rows.
+struct Extremes {
+  double max_g = 0.0, max_h = 0.0, min_h = std::numeric_limits<double>::infinity();
 
- private:
-  GradientTotals totals_;
-  RunningSum g_, h_;
+  void add(double g, double h) {
+    max_g = g > max_g ? g : max_g;
+    max_h = h > max_h ? h : max_h;
+    min_h = h < min_h ? h : min_h;
+  }
 };
 
 // The totals of a block's threads, in the first of them. `room` has a place for each thread.
@@ -110,15 +100,26 @@ extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
   auto* room = reinterpret_cast<GradientTotals*>(raw_room);
   const size_t n_rows = fit->n_rows;
   for (int k = 0; k < fit->n_outputs; ++k) {
-    RunningTotals totals;
+    // Apart from the totals, which are in slower memory: what changes with every row.
+    Extremes extremes;
+    RunningSum sum_g, sum_h;
+    GradientTotals totals;
     RawGradient* raw = fit->raw + k * n_rows;
+#pragma unroll 1
     for (size_t row = thread_index(); row < n_rows; row += n_threads()) {
       if (updates && k == 0) update_row(*fit, row);
       const Derivatives of_row = differentiate(*fit, loss, row, k);
       raw[row] = {static_cast<float>(of_row.g), static_cast<float>(of_row.h)};
-      totals.add(of_row);
+      extremes.add(fabs(of_row.g), of_row.h);
+      sum_g.add(fabs(of_row.g), totals.sum_g);
+      sum_h.add(of_row.h, totals.sum_h);
     }
-    const GradientTotals of_block = add_block(totals.finished(), room);
+    totals.max_g = extremes.max_g;
+    totals.max_h = extremes.max_h;
+    totals.min_h = extremes.min_h;
+    sum_g.move_to(totals.sum_g);
+    sum_h.move_to(totals.sum_h);
+    const GradientTotals of_block = add_block(totals, room);
     if (threadIdx.x == 0) fit->parts[size_t(blockIdx.x) * fit->n_outputs + k] = of_block;
   }
   if (!is_last_block(&fit->round->n_arrived, gridDim.x)) return;

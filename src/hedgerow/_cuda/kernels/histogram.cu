@@ -32,10 +32,16 @@ struct PackedWords {
     return tree.row_word(leaf, at, id);
   }
   static Row from_lane(Row row, int lane) { return __shfl_sync(kAllLanes, row, lane); }
-  static void add(const FixedPoint& fixed, uint32_t* words, int at, Row row) {
-    atomicAdd(words + at, static_cast<uint32_t>(fixed.row_g(row)));
-    atomicAdd(words + kWords + at, static_cast<uint32_t>(fixed.row_h(row)));
-    atomicAdd(words + 2 * kWords + at, 1u);
+  struct Format {
+    int h_bits;
+    explicit Format(const FixedPoint& fixed) : h_bits(fixed.row_h_bits) {}
+    int32_t g(Row row) const { return row >> h_bits; }
+    uint32_t h(Row row) const { return static_cast<uint32_t>(row) & ((1u << h_bits) - 1); }
+  };
+  static void add(const Format& format, uint32_t* word, Row row) {
+    atomicAdd(word, static_cast<uint32_t>(format.g(row)));
+    atomicAdd(word + kWords, format.h(row));
+    atomicAdd(word + 2 * kWords, 1u);
   }
   static GradientSum sum(const FixedPoint& fixed, const uint32_t* words, int at) {
     const auto g = static_cast<int32_t>(words[at]);
@@ -48,11 +54,11 @@ struct PackedWords {
 // Packed rows whose h are equal, so that Σh follows from the count. g has 23 bits and a sign: its
 // low 12 bits and the rest are added up apart.
 struct EqualWords : PackedWords {
-  static void add(const FixedPoint& fixed, uint32_t* words, int at, Row row) {
-    const auto g = static_cast<int32_t>(fixed.row_g(row));
-    atomicAdd(words + at, static_cast<uint32_t>(g) & 0xfffu);
-    atomicAdd(words + kWords + at, static_cast<uint32_t>(g >> 12));
-    atomicAdd(words + 2 * kWords + at, 1u);
+  static void add(const Format& format, uint32_t* word, Row row) {
+    const int32_t g = format.g(row);
+    atomicAdd(word, static_cast<uint32_t>(g) & 0xfffu);
+    atomicAdd(word + kWords, static_cast<uint32_t>(g >> 12));
+    atomicAdd(word + 2 * kWords, 1u);
   }
   static GradientSum sum(const FixedPoint& fixed, const uint32_t* words, int at) {
     const int64_t high = static_cast<int32_t>(words[kWords + at]);
@@ -84,9 +90,12 @@ struct WideWords {
     const uint32_t high_value = static_cast<uint32_t>(value >> 32) + carry;
     if (high_value) atomicAdd(high, high_value);
   }
-  static void add(const FixedPoint&, uint32_t* words, int at, const Row& row) {
-    add_halves(words + at, words + kWords + at, static_cast<uint64_t>(row.g));
-    add_halves(words + 2 * kWords + at, words + 3 * kWords + at, row.hc);
+  struct Format {
+    explicit Format(const FixedPoint&) {}
+  };
+  static void add(const Format&, uint32_t* word, const Row& row) {
+    add_halves(word, word + kWords, static_cast<uint64_t>(row.g));
+    add_halves(word + 2 * kWords, word + 3 * kWords, row.hc);
   }
   static GradientSum sum(const FixedPoint&, const uint32_t* words, int at) {
     const uint64_t g = words[at] | static_cast<uint64_t>(words[kWords + at]) << 32;
@@ -123,40 +132,76 @@ inline void add_few(const TreeView& tree, const Leaf& leaf, const RowRange& rows
   }
 }
 
+// How the lanes of a warp share the bins of its rows: kRowsAtOnce rows at a time, and of each row a
+// lane has the bins of four columns, which it takes in turn. Lanes of different rows start with
+// different columns.
+template <class Words>
+struct LaneColumns {
+  static constexpr int kLanesPerRow = Words::kColumns / 4;
+  static constexpr int kRowsAtOnce = kWarp / kLanesPerRow;
+  static constexpr int kLoads = kWarp / kRowsAtOnce;  // to read the rows of a warp
+  static constexpr int kColumnBits = Words::kColumns == 32 ? 5 : Words::kColumns == 16 ? 4 : 3;
+  static_assert(1 << kColumnBits == Words::kColumns);
+
+  int row, quad;
+  int column[4], turn[4];
+
+  explicit LaneColumns(int lane) : row(lane / kLanesPerRow), quad(lane % kLanesPerRow) {
+    for (int j = 0; j < 4; ++j) {
+      const int part = (j + row) % 4;
+      column[j] = 4 * quad + part;
+      turn[j] = (kColumnBits - 8 * part) & 31;
+    }
+  }
+  // The place of the word of a column and bin: bin · kColumns + column, with the bin moved out of
+  // those of the lane by one rotation.
+  int place(uint32_t bins, int j) const {
+    return static_cast<int>(__funnelshift_l(bins, bins, turn[j]) & (255u << kColumnBits)) |
+           column[j];
+  }
+};
+
+// The rows of a warp, at most 32 from `first` on, to words in shared memory. Columns behind the last
+// have the bin 0; nobody reads their words.
+template <class Words, bool kIsFull>
+inline void add_warp_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+                          uint32_t first, const uint8_t* table, const LaneColumns<Words>& lanes,
+                          uint32_t* words) {
+  using Lanes = LaneColumns<Words>;
+  const FixedPoint& fixed = tree.fixed();
+  const uint32_t own = first + threadIdx.x % kWarp;
+  const uint32_t at = rows.begin + (kIsFull || own < rows.count ? own : 0);
+  const uint32_t id = tree.row_id(leaf, at);
+  const auto row = Words::load(tree, leaf, at, id);
+  const typename Words::Format format(fixed);
+  uint32_t bins[Lanes::kLoads];
+#pragma unroll
+  for (int k = 0; k < Lanes::kLoads; ++k) {
+    const size_t from = __shfl_sync(kAllLanes, id, k * Lanes::kRowsAtOnce + lanes.row);
+    bins[k] = *reinterpret_cast<const uint32_t*>(table + from * kGroupColumns);
+  }
+#pragma unroll
+  for (int k = 0; k < Lanes::kLoads; ++k) {
+    const int from = k * Lanes::kRowsAtOnce + lanes.row;
+    const auto other = Words::from_lane(row, from);
+    if (!kIsFull && first + from >= rows.count) continue;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) Words::add(format, words + lanes.place(bins[k], j), other);
+  }
+}
+
 // Rows to words in shared memory.
 template <class Words>
 inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                      const Columns& columns, uint32_t* words) {
-  constexpr int kColumns = Words::kColumns;
-  constexpr int kLanesPerRow = kColumns / 4;  // a lane reads the bins of four columns
-  constexpr int kRowsAtOnce = kWarp / kLanesPerRow;
-  constexpr int kLoads = kWarp / kRowsAtOnce;  // to read the rows of a warp
-  const FixedPoint fixed = tree.fixed();
-  const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
-  const int own_row = lane / kLanesPerRow, quad = lane % kLanesPerRow;
-  const uint8_t* table = row_of(tree.fit, columns.group, 0) + columns.first + 4 * quad;
-  for (uint32_t first = threadIdx.x / kWarp * kWarp; first < rows.count; first += n_warps * kWarp) {
-    const bool is_row = first + lane < rows.count;
-    const uint32_t at = rows.begin + (is_row ? first + lane : 0), id = tree.row_id(leaf, at);
-    const auto row = Words::load(tree, leaf, at, id);
-    uint32_t bins[kLoads];
-#pragma unroll
-    for (int k = 0; k < kLoads; ++k) {
-      const size_t from = __shfl_sync(kAllLanes, id, k * kRowsAtOnce + own_row);
-      bins[k] = *reinterpret_cast<const uint32_t*>(table + from * kGroupColumns);
-    }
-#pragma unroll
-    for (int k = 0; k < kLoads; ++k) {
-      const int from = k * kRowsAtOnce + own_row;
-      const auto other = Words::from_lane(row, from);
-      if (first + from >= rows.count) continue;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int part = (j + own_row) % 4, column = 4 * quad + part;
-        const int bin = bins[k] >> (8 * part) & 255;
-        if (column < columns.count) Words::add(fixed, words, bin * kColumns + column, other);
-      }
-    }
+  const LaneColumns<Words> lanes(threadIdx.x % kWarp);
+  const uint8_t* table = row_of(tree.fit, columns.group, 0) + columns.first + 4 * lanes.quad;
+  uint32_t first = threadIdx.x / kWarp * kWarp;
+  for (; first + kWarp <= rows.count; first += blockDim.x) {
+    add_warp_rows<Words, true>(tree, leaf, rows, first, table, lanes, words);
+  }
+  if (first < rows.count) {
+    add_warp_rows<Words, false>(tree, leaf, rows, first, table, lanes, words);
   }
 }
 

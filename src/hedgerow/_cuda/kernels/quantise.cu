@@ -18,6 +18,7 @@ inline void quantise_packed(const Fit& fit, int k) {
 inline void quantise_wide(const Fit& fit, int32_t loss, int k) {
   const WideQuantiser quantiser(fit.fixed[k]);
   GradientSum* wide = fit.wide + k * fit.n_rows;
+#pragma unroll 1
   for (size_t row = thread_index(); row < fit.n_rows; row += n_threads()) {
     const Derivatives of_row = differentiate(fit, loss, row, k);
     wide[row] = quantiser(of_row.g, of_row.h);
