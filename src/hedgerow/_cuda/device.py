@@ -59,6 +59,9 @@ class Device(Protocol):
     def copy_to_host(self, array: DeviceArray, buffer: NDArray[np.uint8]) -> None:
         """Queue a copy of an array's bytes to a buffer of the host."""
 
+    def copy_from_host(self, buffer: NDArray[Any], array: DeviceArray) -> None:
+        """Queue a copy of a buffer of the host to the beginning of an array."""
+
     def marker(self) -> Callable[[], None]:
         """Return a function that waits for what has been queued so far."""
 
@@ -149,6 +152,11 @@ class CudaDevice:
         """Queue a copy of an array's bytes to a buffer of the host."""
         with self._active():
             array.data.copy_to_host_async(buffer.ctypes.data, buffer.nbytes, self._stream)
+
+    def copy_from_host(self, buffer: NDArray[Any], array: DeviceArray) -> None:
+        """Queue a copy of a buffer of the host to the beginning of an array."""
+        with self._active():
+            array.data.copy_from_host_async(buffer.ctypes.data, buffer.nbytes, self._stream)
 
     def marker(self) -> Callable[[], None]:
         """Return a function that waits for what has been queued so far."""

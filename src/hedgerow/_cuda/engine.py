@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._cuda.device import Device, DeviceArray, bytes_to_device
+from hedgerow._cuda.intake import bin_on_device
 from hedgerow._cuda.layout import pack
 from hedgerow._cuda.memory import (
     BINS,
@@ -29,7 +30,7 @@ from hedgerow._cuda.memory import (
     array_bytes,
     check_room,
 )
-from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.binning import BinnedMatrix, UnbinnedMatrix
 from hedgerow._tree.engine import Bag, Sample
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
@@ -134,8 +135,8 @@ class CudaEngine:
 
     Parameters
     ----------
-    binned : BinnedMatrix
-        The table by column.
+    binned : BinnedMatrix or UnbinnedMatrix
+        The table by column, or numbers that are binned on the device.
     params : GrowthParams
         The growth parameters.
     base_score : float64 array (n_outputs,)
@@ -145,7 +146,11 @@ class CudaEngine:
     """
 
     def __init__(
-        self, binned: BinnedMatrix, params: GrowthParams, base_score: Floats, device: Device
+        self,
+        binned: BinnedMatrix | UnbinnedMatrix,
+        params: GrowthParams,
+        base_score: Floats,
+        device: Device,
     ) -> None:
         self.n_outputs = self.n_trees = len(base_score)
         self.keeps_monotone = True
@@ -201,7 +206,10 @@ class CudaEngine:
     def _upload_table(self) -> None:
         binned, device, shape = self._binned, self._device, self._shape
         weights = self._params.feature_weights or np.ones(shape.n_features)
-        self._set("by_column", binned.by_column)
+        if isinstance(binned, UnbinnedMatrix):
+            bin_on_device(binned, device, self._arrays["by_column"])
+        else:
+            self._set("by_column", binned.by_column)
         self._set("n_bins", binned.n_bins)
         self._set("is_categorical", binned.is_categorical)
         self._set("feature_weight", np.asarray(weights, np.float64))
@@ -350,12 +358,17 @@ class CudaEngine:
 
     def _queue(self, tree_id: int, updates: bool) -> _QueuedRound:
         """Queue a round, whose trees are copied to one of two places on the host, in turn."""
-        self._place = 1 - self._place
-        queue = partial(self._queue_round, updates, self._place)
-        self._run(("round", self._loss, updates, self._place), queue)
+        self._run(("round", self._loss, updates), partial(self._queue_round, updates))
         self._host_is_old = self._host_is_old or updates
         self._pending = False
-        return _QueuedRound(tree_id, self._place, self._device.marker())
+        self._place = 1 - self._place
+        return _QueuedRound(tree_id, self._place, self._copy_output(self._place))
+
+    def _copy_output(self, place: int) -> Callable[[], None]:
+        """Queue the copy of the trees; return a function that waits for it."""
+        if self._output.size <= _LARGE_OUTPUT:
+            self._device.copy_to_host(self._output, self._on_host[place])
+        return self._device.marker()
 
     def _finish(self, queued: _QueuedRound) -> _Output:
         """Wait for a round, and continue until its trees are finished."""
@@ -363,9 +376,8 @@ class CudaEngine:
         output = self._read_output(queued.place)
         step = self._capacity.n_steps
         while not output.states["is_done"].all():
-            queue = partial(self._queue_steps, step, queued.place)
-            self._run(("steps", step, queued.place), queue)
-            self._device.marker()()
+            self._run(("steps", step), partial(self._queue_steps, step))
+            self._copy_output(queued.place)()
             output = self._read_output(queued.place)
             step += self._capacity.n_steps
         return output
@@ -393,18 +405,16 @@ class CudaEngine:
             self._recordings[key] = self._device.recorded(queue)
         self._recordings[key]()
 
-    def _queue_round(self, updates: bool, place: int) -> None:
+    def _queue_round(self, updates: bool) -> None:
         """Queue a round: gradients, their units and integers, and trees."""
         blocks = (self._row_blocks, 1)
         self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
         self._launch("quantise", blocks, ROW_THREADS, self._loss)
-        self._queue_steps(0, place)
+        self._queue_steps(0)
 
-    def _queue_steps(self, first: int, place: int) -> None:
+    def _queue_steps(self, first: int) -> None:
         for step in range(first, first + self._capacity.n_steps):
             self._queue_step(step)
-        if self._output.size <= _LARGE_OUTPUT:
-            self._device.copy_to_host(self._output, self._on_host[place])
 
     def _queue_step(self, step: int) -> None:
         device, shape = self._device, self._shape
@@ -441,7 +451,7 @@ class CudaEngine:
         places, n_outputs = self._output_places, self.n_outputs
         if self._output.size <= _LARGE_OUTPUT:
             read = self._on_host[place]
-            parts = {name: read[place].reshape(n_outputs, -1) for name, place in places.items()}
+            parts = {name: read[at].reshape(n_outputs, -1) for name, at in places.items()}
             return _Output(*(parts[name] for name in _OUTPUT))
         states = self._device.read(self._arrays["trees"])
         n_nodes = int(states.view(_STATE)["n_nodes"].max())

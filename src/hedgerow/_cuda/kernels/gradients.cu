@@ -56,16 +56,35 @@ inline GradientTotals add_block(const GradientTotals& own, GradientTotals* room)
   return room[0];
 }
 
-// Adds the leaf values of the last round's trees to the scores of a row.
-inline void update_row(const Fit& fit, size_t row) {
+constexpr int kNodesAtHand = 512;  // of which a block keeps a copy in shared memory
+
+// The tests of a tree: a copy in `room`, if it has the room. Lanes of a warp read tests all over a
+// tree, which takes shared memory a fraction of the time.
+inline const NodeTest* tests_at_hand(const TreeView& tree, NodeTest* room) {
+  const int n_nodes = tree.state().n_nodes;
+  if (n_nodes > kNodesAtHand) return tree.tests();
+  __syncthreads();  // room may still be read
+  for (int node = threadIdx.x; node < n_nodes; node += blockDim.x) room[node] = tree.tests()[node];
+  __syncthreads();
+  return room;
+}
+
+// Adds the leaf values of the last round's trees to the scores. A row stays with its thread.
+inline void add_trees(const Fit& fit, NodeTest* room) {
   for (int k = 0; k < fit.n_outputs; ++k) {
     const TreeView tree{fit, k};
-    fit.scores[k * fit.n_rows + row] += tree.values()[leaf_of(tree, row)];
+    const NodeTest* tests = tests_at_hand(tree, room);
+    double* scores = fit.scores + k * fit.n_rows;
+    const double* values = tree.values();
+    for (size_t row = thread_index(); row < fit.n_rows; row += n_threads()) {
+      scores[row] += values[leaf_of(tree, tests, row)];
+    }
   }
 }
 
 extern "C" __global__ void update_scores(const Fit* fit) {
-  for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) update_row(*fit, row);
+  __shared__ NodeTest tests[kNodesAtHand];
+  add_trees(*fit, tests);
 }
 
 // Chooses the units of each output from the totals of all blocks, and the format of this round. One
@@ -96,8 +115,10 @@ inline void choose_all_units(const Fit& fit, GradientTotals* room) {
 // units and starts the trees of the round.
 extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
     gradients(const Fit* fit, int32_t loss, int32_t updates) {
-  __shared__ double raw_room[kGradientThreads * sizeof(GradientTotals) / sizeof(double)];
+  alignas(16) __shared__ double raw_room[kGradientThreads * sizeof(GradientTotals) / sizeof(double)];
   auto* room = reinterpret_cast<GradientTotals*>(raw_room);
+  static_assert(sizeof(raw_room) >= kNodesAtHand * sizeof(NodeTest));
+  if (updates) add_trees(*fit, reinterpret_cast<NodeTest*>(raw_room));
   const size_t n_rows = fit->n_rows;
   for (int k = 0; k < fit->n_outputs; ++k) {
     // Apart from the totals, which are in slower memory: what changes with every row.
@@ -107,7 +128,6 @@ extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
     RawGradient* raw = fit->raw + k * n_rows;
 #pragma unroll 1
     for (size_t row = thread_index(); row < n_rows; row += n_threads()) {
-      if (updates && k == 0) update_row(*fit, row);
       const Derivatives of_row = differentiate(*fit, loss, row, k);
       raw[row] = {static_cast<float>(of_row.g), static_cast<float>(of_row.h)};
       extremes.add(fabs(of_row.g), of_row.h);

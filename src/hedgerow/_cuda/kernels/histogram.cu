@@ -162,18 +162,16 @@ struct LaneColumns {
 };
 
 // The rows of a warp, at most 32 from `first` on, to words in shared memory. Columns behind the last
-// have the bin 0; nobody reads their words.
+// have bins, too; nobody reads their words.
 template <class Words, bool kIsFull>
 inline void add_warp_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                           uint32_t first, const uint8_t* table, const LaneColumns<Words>& lanes,
-                          uint32_t* words) {
+                          const typename Words::Format& format, uint32_t* words) {
   using Lanes = LaneColumns<Words>;
-  const FixedPoint& fixed = tree.fixed();
   const uint32_t own = first + threadIdx.x % kWarp;
   const uint32_t at = rows.begin + (kIsFull || own < rows.count ? own : 0);
   const uint32_t id = tree.row_id(leaf, at);
   const auto row = Words::load(tree, leaf, at, id);
-  const typename Words::Format format(fixed);
   uint32_t bins[Lanes::kLoads];
 #pragma unroll
   for (int k = 0; k < Lanes::kLoads; ++k) {
@@ -196,12 +194,13 @@ inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& row
                      const Columns& columns, uint32_t* words) {
   const LaneColumns<Words> lanes(threadIdx.x % kWarp);
   const uint8_t* table = row_of(tree.fit, columns.group, 0) + columns.first + 4 * lanes.quad;
+  const typename Words::Format format(tree.fixed());
   uint32_t first = threadIdx.x / kWarp * kWarp;
   for (; first + kWarp <= rows.count; first += blockDim.x) {
-    add_warp_rows<Words, true>(tree, leaf, rows, first, table, lanes, words);
+    add_warp_rows<Words, true>(tree, leaf, rows, first, table, lanes, format, words);
   }
   if (first < rows.count) {
-    add_warp_rows<Words, false>(tree, leaf, rows, first, table, lanes, words);
+    add_warp_rows<Words, false>(tree, leaf, rows, first, table, lanes, format, words);
   }
 }
 

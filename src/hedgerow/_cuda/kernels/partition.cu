@@ -126,7 +126,7 @@ extern "C" __global__ void number_rows(const Fit* fit, int32_t output, const uin
                                        uint16_t* leaf_of_row) {
   const TreeView tree{*fit, output};
   for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) {
-    leaf_of_row[row] = leaf_number[leaf_of(tree, row)];
+    leaf_of_row[row] = leaf_number[leaf_of(tree, tree.tests(), row)];
   }
 }
 

@@ -24,7 +24,7 @@ struct BlockScan {
   uint64_t before, total;
 };
 
-inline BlockScan scan_block(uint64_t own, uint64_t* room) {
+__noinline__ BlockScan scan_block(uint64_t own, uint64_t* room) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   uint64_t sum = own;
   for (int distance = 1; distance < kWarp; distance *= 2) {
@@ -44,7 +44,7 @@ inline BlockScan scan_block(uint64_t own, uint64_t* room) {
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
-inline void add_node(const TreeView& tree, const Leaf& leaf) {
+__noinline__ void add_node(const TreeView& tree, const Leaf& leaf) {
   const FixedPoint& fixed = tree.fixed();
   const GrowthParams& params = tree.fit.params;
   tree.tests()[leaf.node] = {-1, -1, -1, 0, 0, 0, 0};
@@ -80,7 +80,7 @@ inline void split_leaf(const TreeView& tree, const Leaf& leaf, int left) {
 
 // ---- Leaves -------------------------------------------------------------------------------------
 
-inline bool may_split(const TreeView& tree, const Leaf& leaf) {
+__noinline__ bool may_split(const TreeView& tree, const Leaf& leaf) {
   const GrowthParams& params = tree.fit.params;
   const ChildMinimum minimum(params, tree.fixed());
   return minimum.fits_twice(tree.fixed(), leaf.sum) && params.may_split(leaf.count, leaf.depth);

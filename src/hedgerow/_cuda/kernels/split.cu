@@ -11,17 +11,17 @@ namespace hedgerow::cuda {
 
 constexpr int kSplitWarps = 2 * kQuad;
 
-struct BestOfClasses {
-  double numerator[kScanClasses], denominator[kScanClasses];
-  int position[kScanClasses];
+// The best position of a class, −1 for none.
+struct ClassBest {
+  double numerator, denominator;
+  int position;
 };
 
 // The shared memory of a warp.
 struct Column {
   GradientSum sums[kBins];  // of each bin; then running sums
   double ratio[kBins];
-  BestOfClasses best[2];  // with missing values on the right and on the left
-  uint8_t bins[kBins];    // occupied ones
+  uint8_t bins[kBins];  // occupied ones
   uint8_t order[kBins];
 };
 
@@ -33,8 +33,13 @@ inline GradientSum plus(const GradientSum& a, const GradientSum& b) {
           a.hc + b.hc};
 }
 
+inline GradientSum minus(const GradientSum& a, const GradientSum& b) {
+  return {static_cast<int64_t>(static_cast<uint64_t>(a.g) - static_cast<uint64_t>(b.g)),
+          a.hc - b.hc};
+}
+
 // The running sum over the lanes of a warp.
-inline GradientSum running_sum(GradientSum x) {
+__noinline__ GradientSum running_sum(GradientSum x) {
   const int lane = threadIdx.x % kWarp;
   for (int distance = 1; distance < kWarp; distance *= 2) {
     const GradientSum before = shuffle_up(x, distance);
@@ -86,8 +91,8 @@ inline void squeeze(Column& column, int count) {
 
 // Scans a class of the first `count` positions with `start` on the left side.
 template <bool kL1>
-inline void scan_class(const SplitNode& node, const GradientSum* running, int count,
-                       const GradientSum& start, int scan_class, BestOfClasses& best) {
+inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, int count,
+                            const GradientSum& start, int scan_class) {
   const FractionUnits<kL1> fraction(node);
   const ChildMinimum& minimum = node.minimum;
   const FixedPoint fixed = node.fixed;
@@ -126,9 +131,12 @@ inline void scan_class(const SplitNode& node, const GradientSum* running, int co
       }
     }
   }
-  best.numerator[scan_class] = numerator;
-  best.denominator[scan_class] = denominator;
-  best.position[scan_class] = position;
+  return {numerator, denominator, position};
+}
+
+__noinline__ double gain_of(const SplitNode& node, const GradientSum& left,
+                            double extra_lambda = 0.0) {
+  return node.gain(left, extra_lambda);
 }
 
 // The position with the largest gain, for capped weights and children without hessian.
@@ -138,13 +146,14 @@ inline int scan_gains(const SplitNode& node, const GradientSum* running, int cou
   for (int p = threadIdx.x % kWarp; p < count; p += kWarp) {
     const GradientSum left = plus(start, running[p]);
     if (!node.allowed(left)) continue;
-    const double gain = node.gain(left);
+    const double gain = gain_of(node, left);
     if (gain > best.gain) best = {gain, p};
   }
   return best_lane(best).place;
 }
 
-// The best position of each scan, −1 for none.
+// The best position of each scan, −1 for none: the rule of `winner` (shared/split_rule.hpp), with a
+// class on each lane.
 inline void find_positions(const SplitNode& node, Column& column, const int* count,
                            const GradientSum* start, int n_scans, int* position) {
   if (!node.has_fractions()) {
@@ -154,15 +163,19 @@ inline void find_positions(const SplitNode& node, Column& column, const int* cou
     return;
   }
   const int lane = threadIdx.x % kWarp, scan = lane / kScanClasses, of_scan = lane % kScanClasses;
+  LaneBest best = {0.0, -1};
   if (scan < n_scans) {
-    if (node.params.reg_alpha > 0.0) {
-      scan_class<true>(node, column.sums, count[scan], start[scan], of_scan, column.best[scan]);
-    } else {
-      scan_class<false>(node, column.sums, count[scan], start[scan], of_scan, column.best[scan]);
-    }
+    const int last = count[scan] - 1;
+    const ClassBest found =
+        node.params.reg_alpha > 0.0
+            ? scan_class<true>(node, column.sums, count[scan], start[scan], of_scan)
+            : scan_class<false>(node, column.sums, count[scan], start[scan], of_scan);
+    best = {found.numerator / found.denominator, found.position < last ? found.position : last};
   }
-  __syncwarp();
-  for (int i = 0; i < n_scans; ++i) position[i] = winner(column.best[i], count[i]);
+  best = best_lane(best, kScanClasses);
+  for (int i = 0; i < n_scans; ++i) {
+    position[i] = __shfl_sync(kAllLanes, best.place, i * kScanClasses);
+  }
 }
 
 inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
@@ -188,7 +201,7 @@ inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
     if (position[i] < 0) continue;
     const GradientSum left = plus(start[i], column.sums[position[i]]);
     const int bin = is_sparse ? column.bins[position[i]] : position[i];
-    node.keep_better_threshold(node.gain(left), bin, left, i == 1, best);
+    node.keep_better_threshold(gain_of(node, left), bin, left, i == 1, best);
   }
   if (!has_missing) best.missing_left = node.missing_follow_left(best.left);
   node.move_behind_all_numbers(missing, n_bins, best);
@@ -201,7 +214,7 @@ inline Split best_of_few(const SplitNode& node, Column& column, int count) {
   for (int i = threadIdx.x % kWarp; i < count; i += kWarp) {
     const GradientSum left = column.sums[column.bins[i]];
     if (!node.allowed(left)) continue;
-    const double gain = node.gain(left);
+    const double gain = gain_of(node, left);
     if (gain > best.gain) best = {gain, i};
   }
   best = best_lane(best);
@@ -267,7 +280,7 @@ inline Split best_of_sorted(const SplitNode& node, Column& column, int count) {
       const GradientSum left = plus(carry, running_sum(own));
       carry = from_lane(left, kWarp - 1);
       if (!is_prefix || !node.allowed(left)) continue;
-      const double gain = node.gain(left, node.params.cat_l2);
+      const double gain = gain_of(node, left, node.params.cat_l2);
       if (gain > best.gain) best = {gain, end * kBins + i}, best_left = left;
     }
   }
@@ -324,16 +337,26 @@ inline void read_histograms(const TreeView& tree, const Division& division, int 
   const bool subtracts = division.large >= 0 && tree.leaf(division.large).is_searched;
   const uint64_t* of_small = tree.histogram(small.slot, group);
   uint64_t* of_large = subtracts ? tree.histogram(tree.leaf(division.large).slot, group) : nullptr;
-  for (int i = threadIdx.x; i < kBins * kQuad; i += blockDim.x) {
-    const int bin = i / kQuad, column = i % kQuad;
-    const int at = bin * kGroupColumns + first + column;
-    const uint64_t g = of_small[at], hc = of_small[kGroupWords + at];
-    columns[column].sums[bin] = {static_cast<int64_t>(g), hc};
+  // All reads are on their way at once.
+  constexpr int kOfThread = kBins * kQuad / (kSplitWarps * kWarp);
+  GradientSum sums[kOfThread], rest[kOfThread] = {};
+#pragma unroll
+  for (int j = 0; j < kOfThread; ++j) {
+    const int i = j * kSplitWarps * kWarp + threadIdx.x;
+    const int at = i / kQuad * kGroupColumns + first + i % kQuad;
+    sums[j] = {static_cast<int64_t>(of_small[at]), of_small[kGroupWords + at]};
+    if (subtracts) rest[j] = {static_cast<int64_t>(of_large[at]), of_large[kGroupWords + at]};
+  }
+#pragma unroll
+  for (int j = 0; j < kOfThread; ++j) {
+    const int i = j * kSplitWarps * kWarp + threadIdx.x;
+    const int at = i / kQuad * kGroupColumns + first + i % kQuad;
+    columns[i % kQuad].sums[i / kQuad] = sums[j];
     if (!subtracts) continue;
-    of_large[at] -= g;
-    of_large[kGroupWords + at] -= hc;
-    columns[kQuad + column].sums[bin] = {static_cast<int64_t>(of_large[at]),
-                                         of_large[kGroupWords + at]};
+    const GradientSum left = minus(rest[j], sums[j]);
+    columns[kQuad + i % kQuad].sums[i / kQuad] = left;
+    of_large[at] = static_cast<uint64_t>(left.g);
+    of_large[kGroupWords + at] = left.hc;
   }
 }
 

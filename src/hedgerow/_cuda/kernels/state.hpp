@@ -104,8 +104,8 @@ struct Node {
   uint32_t categories[8];
 };
 
-// What sends rows down a tree. A leaf has the feature −1.
-struct NodeTest {
+// What sends rows down a tree. A leaf has the feature −1. Read at once, therefore aligned.
+struct alignas(16) NodeTest {
   int32_t feature, left, right;
   uint8_t bin, missing_left, categorical, unused;
 };
@@ -212,9 +212,9 @@ inline RowRange part_of(const Leaf& leaf, uint32_t index, uint32_t size) {
 // visible. All threads of a block ask together.
 inline bool is_last_block(uint32_t* n_arrived, uint32_t n_blocks) {
   __shared__ bool is_last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();
     is_last = atomic_add(n_arrived, 1u) + 1 == n_blocks;
     if (is_last) *n_arrived = 0;
     __threadfence();

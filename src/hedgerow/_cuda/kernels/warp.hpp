@@ -1,4 +1,5 @@
-// What the lanes of a warp compute together.
+// What the lanes of a warp compute together. Some functions are not inlined: where few threads run
+// long code, reading the code takes most of the time.
 #pragma once
 #include "state.hpp"
 
@@ -11,7 +12,7 @@ struct LaneBest {
 };
 
 // Of each `n_lanes` lanes, a power of two.
-inline LaneBest best_lane(LaneBest own, int n_lanes = kWarp) {
+__noinline__ LaneBest best_lane(LaneBest own, int n_lanes = kWarp) {
   for (int distance = n_lanes / 2; distance > 0; distance /= 2) {
     const LaneBest other = {__shfl_xor_sync(kAllLanes, own.gain, distance),
                             __shfl_xor_sync(kAllLanes, own.place, distance)};
