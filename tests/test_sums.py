@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow import _native
+from hedgerow._collective import ALONE
 
 LARGEST = np.finfo(np.float64).max
 
@@ -121,3 +122,19 @@ def test_threads_do_not_change_sums():
         assert _native.sum_columns(numbers, threads).tolist() == expected
         assert _native.sum_rows(numbers[:, 1].copy(), threads) == expected[1]
     assert _native.sum_columns(np.empty((0, 2)), 2).tolist() == [0.0, 0.0]
+
+
+@given(st.lists(st.integers(-(2**53), 2**53).map(float), max_size=40))
+@example([-0.0])
+@example([2.0**52, 2.0**52])
+@example([1.0, math.inf])
+@example([1.0, math.nan])
+def test_sums_of_integers_are_exact_too(numbers):
+    total, expected = ALONE.exact_sum(np.array(numbers)), _native.sum_rows(np.array(numbers))
+    assert np.array(total).tobytes() == np.array(expected).tobytes()
+
+
+def test_one_fraction_after_many_integers_is_noticed():
+    numbers = np.ones(5_000)
+    numbers[-1] = 0.1
+    assert ALONE.exact_sum(numbers) == nearest(numbers)

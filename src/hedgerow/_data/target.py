@@ -442,8 +442,8 @@ def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
         return classes, index.astype(np.int64, copy=False)
     offset = values.astype(np.int64) - low
     occurs = np.bincount(offset) > 0
-    rank = np.cumsum(occurs) - 1
-    return (np.flatnonzero(occurs) + low).astype(values.dtype), rank[offset]
+    classes = (np.flatnonzero(occurs) + low).astype(values.dtype)
+    return classes, offset if occurs.all() else (np.cumsum(occurs) - 1)[offset]
 
 
 def class_weight_vector(
