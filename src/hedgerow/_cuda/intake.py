@@ -31,33 +31,32 @@ def bin_on_device(matrix: UnbinnedMatrix, device: Device, by_column: DeviceArray
     kernel = "bin_floats" if numbers.dtype == np.float32 else "bin_doubles"
     n_rows, n_features = numbers.shape
 
-    def bin_piece(piece: DeviceArray, row_stride: int, column_stride: int, first: int, n: int) -> None:
-        grid = (min(-(-n // ROW_THREADS), 8 * device.n_processors), 1)
+    def bin_piece(piece: DeviceArray, strides: tuple[int, int], rows: range) -> None:
+        grid = (min(-(-len(rows) // ROW_THREADS), 8 * device.n_processors), 1)
         device.launch(
-            kernel, grid, ROW_THREADS, piece, np.int64(row_stride), np.int64(column_stride),
-            np.uint64(n), np.uint64(first), thresholds, starts, np.int32(n_features),
+            kernel, grid, ROW_THREADS, piece, *(np.int64(stride) for stride in strides),
+            np.uint64(len(rows)), np.uint64(rows.start), thresholds, starts, np.int32(n_features),
             np.uint64(n_rows), by_column, n_infinite,
         )  # fmt: skip
 
     of_piece = max(1, PIECE_BYTES // max(1, n_features * numbers.itemsize))
-    firsts = range(0, n_rows, of_piece)
+    pieces = [range(n_rows)[first : first + of_piece] for first in range(0, n_rows, of_piece)]
     is_by_column = numbers.flags.f_contiguous and not numbers.flags.c_contiguous
-    buffers = [
-        _Buffer(device, of_piece * n_features, numbers.dtype)
-        for _ in range(min(2 * N_COPIERS, len(firsts)))
-    ]
-
+    size = min(of_piece, n_rows) * n_features
+    buffers = [_Buffer(device, size, numbers.dtype) for _ in range(min(2 * N_COPIERS, len(pieces)))]
     queue_lock = Lock()
 
     def copy_every(start: int) -> None:
+        """Copy every so many pieces, through a buffer of their own."""
         buffer = buffers[start]
-        for first in firsts[start :: len(buffers)]:
-            rows = numbers[first : first + of_piece]
-            buffer.fill(rows.T if is_by_column else rows)
-            strides = (1, len(rows)) if is_by_column else (n_features, 1)
+        for rows in pieces[start :: len(buffers)]:
+            piece = numbers[rows.start : rows.stop]
+            buffer.fill(piece.T if is_by_column else piece)
             with queue_lock:
                 buffer.send()
-                bin_piece(buffer.on_device, *strides, first, len(rows))
+                bin_piece(
+                    buffer.on_device, (1, len(rows)) if is_by_column else (n_features, 1), rows
+                )
                 buffer.mark()
 
     with ThreadPoolExecutor(N_COPIERS) as pool:

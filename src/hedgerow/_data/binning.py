@@ -155,8 +155,9 @@ class UnbinnedMatrix:
 
 def is_array_of_floats(table: BinnableTable) -> bool:
     """Return whether a table is one array of floats in memory, which is not binned yet."""
-    is_dense = table.dense is not None and not table.reads_columns and table.shared_bins is None
-    return is_dense and table.dense.dtype in (np.float32, np.float64)  # type: ignore[union-attr]
+    if table.dense is None or table.reads_columns or table.shared_bins is not None:
+        return False
+    return table.dense.dtype.kind == "f" and table.dense.dtype.itemsize in (4, 8)
 
 
 def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:

@@ -22,7 +22,6 @@ from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 
-
 TrainingRows = BinnedMatrix | SparseBinnedMatrix | UnbinnedMatrix
 
 
@@ -126,6 +125,7 @@ def encode_and_bin(
     `drops` if nobody needs its numbers afterwards, where bins suffice.
     """
     n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
+    binned: TrainingRows | None
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
         binner, binned = _fit_binner(problem, schema, settings, train, drops)
@@ -135,7 +135,7 @@ def encode_and_bin(
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)
         base_score = initial_model.ensemble.base_score
-        binned: TrainingRows | None = None
+        binned = None
         if settings.params.splitter == "hist":
             binned = _transform(problem, settings, train, binner, drops)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)

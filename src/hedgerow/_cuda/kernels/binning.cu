@@ -41,25 +41,27 @@ inline void bin_rows(const Real* numbers, const Strides& strides, size_t n, size
   }
 }
 
-extern "C" __global__ void bin_floats(const float* numbers, int64_t row_stride, int64_t column_stride, uint64_t n,
-                                      uint64_t first_row, const float* thresholds,
-                                      const int64_t* starts, int32_t n_columns, uint64_t n_rows,
-                                      uint8_t* by_column, uint32_t* n_infinite) {
-  bin_rows(numbers, {row_stride, column_stride}, n, first_row, thresholds, starts, n_columns, n_rows, by_column,
-           n_infinite);
+extern "C" __global__ void bin_floats(const float* numbers, int64_t row_stride,
+                                      int64_t column_stride, uint64_t n, uint64_t first_row,
+                                      const float* thresholds, const int64_t* starts,
+                                      int32_t n_columns, uint64_t n_rows, uint8_t* by_column,
+                                      uint32_t* n_infinite) {
+  bin_rows(numbers, {row_stride, column_stride}, n, first_row, thresholds, starts, n_columns,
+           n_rows, by_column, n_infinite);
 }
 
-extern "C" __global__ void bin_doubles(const double* numbers, int64_t row_stride, int64_t column_stride, uint64_t n,
-                                       uint64_t first_row, const double* thresholds,
-                                       const int64_t* starts, int32_t n_columns, uint64_t n_rows,
-                                       uint8_t* by_column, uint32_t* n_infinite) {
-  bin_rows(numbers, {row_stride, column_stride}, n, first_row, thresholds, starts, n_columns, n_rows, by_column,
-           n_infinite);
+extern "C" __global__ void bin_doubles(const double* numbers, int64_t row_stride,
+                                       int64_t column_stride, uint64_t n, uint64_t first_row,
+                                       const double* thresholds, const int64_t* starts,
+                                       int32_t n_columns, uint64_t n_rows, uint8_t* by_column,
+                                       uint32_t* n_infinite) {
+  bin_rows(numbers, {row_stride, column_stride}, n, first_row, thresholds, starts, n_columns,
+           n_rows, by_column, n_infinite);
 }
 
 // Bins by column to bins by row. A thread writes the 32 bytes of a row of a group (blockIdx.y).
-// Columns past the last, which nobody reads, have another bin in every row: atomic additions of many
-// rows to one bin would wait for one another.
+// Columns past the last, which nobody reads, have another bin in every row: atomic additions of
+// many rows to one bin would wait for one another.
 extern "C" __global__ void interleave(const uint8_t* by_column, uint64_t n_rows, int32_t n_columns,
                                       uint8_t* by_row) {
   const int group = blockIdx.y, first = group * kGroupColumns;

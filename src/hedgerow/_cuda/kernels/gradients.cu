@@ -115,7 +115,8 @@ inline void choose_all_units(const Fit& fit, GradientTotals* room) {
 // units and starts the trees of the round.
 extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
     gradients(const Fit* fit, int32_t loss, int32_t updates) {
-  alignas(16) __shared__ double raw_room[kGradientThreads * sizeof(GradientTotals) / sizeof(double)];
+  alignas(16)
+      __shared__ double raw_room[kGradientThreads * sizeof(GradientTotals) / sizeof(double)];
   auto* room = reinterpret_cast<GradientTotals*>(raw_room);
   static_assert(sizeof(raw_room) >= kNodesAtHand * sizeof(NodeTest));
   if (updates) add_trees(*fit, reinterpret_cast<NodeTest*>(raw_room));

@@ -161,8 +161,8 @@ struct LaneColumns {
   }
 };
 
-// The rows of a warp, at most 32 from `first` on, to words in shared memory. Columns behind the last
-// have bins, too; nobody reads their words.
+// The rows of a warp, at most 32 from `first` on, to words in shared memory. Columns behind the
+// last have bins, too; nobody reads their words.
 template <class Words, bool kIsFull>
 inline void add_warp_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                           uint32_t first, const uint8_t* table, const LaneColumns<Words>& lanes,
@@ -225,8 +225,8 @@ inline void add_many(const TreeView& tree, const Leaf& leaf, const RowRange& row
   }
 }
 
-// Adds rows of a leaf to its histogram: the columns of this block, part blockIdx.y % kParts of group
-// blockIdx.y / kParts.
+// Adds rows of a leaf to its histogram: the columns of this block, part blockIdx.y % kParts of
+// group blockIdx.y / kParts.
 template <class Words>
 inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                       uint32_t* words) {

@@ -126,8 +126,8 @@ inline bool needs_work(const TreeView& tree, const Leaf& leaf) {
   return tree.leaf(leaf.children).is_searched || tree.leaf(leaf.children + 1).is_searched;
 }
 
-// Rows of a chunk. B blocks add up R rows in the time R / B + B · kRowsOfFlush: B should be the root
-// of R / kRowsOfFlush, if the device has so many.
+// Rows of a chunk. B blocks add up R rows in the time R / B + B · kRowsOfFlush: B should be the
+// root of R / kRowsOfFlush, if the device has so many.
 inline uint32_t chunk_rows(const Fit& fit, uint64_t rows_of_tree) {
   const uint64_t rows = rows_of_tree * fit.n_outputs;
   const uint64_t best = static_cast<uint64_t>(sqrt(static_cast<double>(rows * kRowsOfFlush)));
@@ -391,7 +391,8 @@ inline void plan_leaves(const TreeView& tree, int step, uint64_t* room) {
   // A leaf that is divided in vain takes room; enough must be left for all splits to come.
   const int n_left = most_leaves(fit.params) - state.n_leaves;
   const int room_left = fit.most_divided - state.n_divided;
-  int ahead = min(state.ahead, (n_left + 1) / 2);
+  const int most_of_step = 1 << min(step, 16);  // as the next step has blocks for
+  int ahead = min(min(state.ahead, most_of_step), (n_left + 1) / 2);
   ahead = max(1, min(ahead, room_left - n_left + 1));
   const int n_chosen = choose_leaves(tree, next, ahead, room);
   for (int i = threadIdx.x; i < n_chosen; i += kPlanThreads) {

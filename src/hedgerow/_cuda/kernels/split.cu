@@ -94,8 +94,10 @@ template <bool kL1>
 inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, int count,
                             const GradientSum& start, int scan_class) {
   const FractionUnits<kL1> fraction(node);
-  const ChildMinimum& minimum = node.minimum;
+  // Copies, which the loop has in registers.
+  const ChildMinimum minimum = node.minimum;
   const FixedPoint fixed = node.fixed;
+  const uint64_t total_g = static_cast<uint64_t>(node.total.g);
   const uint64_t range_hc = node.total.hc - 2 * minimum.hc;
   const uint64_t range_h = node.h(node.total) - 2 * minimum.h;
   const uint64_t range_steps = fixed.most_steps(node.total) - 2 * minimum.steps;
@@ -112,14 +114,12 @@ inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, i
       const GradientSum left = plus(start, running[p]);
       const uint64_t left_h = fixed.h_steps(left);
       const auto left_g = static_cast<double>(left.g);
-      const auto right_g = static_cast<double>(static_cast<int64_t>(
-          static_cast<uint64_t>(node.total.g) - static_cast<uint64_t>(left.g)));
-      fractions[i] =
-          fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
-      is_allowed[i] = p - scan_class < count &&
-                      fixed.most_steps(left) - minimum.steps <= range_steps &&
-                      left.hc - minimum.hc <= range_hc &&
-                      (!fixed.has_zero_h || left_h - minimum.h <= range_h);
+      const auto right_g =
+          static_cast<double>(static_cast<int64_t>(total_g - static_cast<uint64_t>(left.g)));
+      fractions[i] = fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
+      is_allowed[i] =
+          p - scan_class < count && fixed.most_steps(left) - minimum.steps <= range_steps &&
+          left.hc - minimum.hc <= range_hc && (!fixed.has_zero_h || left_h - minimum.h <= range_h);
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {

@@ -4,8 +4,8 @@
 // output, grow side by side, in steps: a step divides the rows of some leaves (partition.cu), adds
 // up the histograms of the smaller children (histogram.cu), subtracts them from their parents',
 // searches both children for splits, and plans the next step (split.cu, plan.hpp). The work of a
-// step is in lists, whose lengths only the device knows. What has to wait for all blocks of a kernel
-// is done by the last of them, which saves a launch.
+// step is in lists, whose lengths only the device knows. What has to wait for all blocks of a
+// kernel is done by the last of them, which saves a launch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
