@@ -28,8 +28,8 @@ struct PackedWords {
   static constexpr uint32_t kMostRows = 1u << 17;
   using Row = int32_t;
 
-  static Row load(const TreeView& tree, const Leaf& leaf, uint32_t at, uint32_t id) {
-    return tree.row_word(leaf, at, id);
+  static Row load(const RowSource& source, const GradientSum*, uint32_t at, uint32_t id) {
+    return source.word(at, id);
   }
   static Row from_lane(Row row, int lane) { return __shfl_sync(kAllLanes, row, lane); }
   struct Format {
@@ -77,8 +77,8 @@ struct WideWords {
   static constexpr uint32_t kMostRows = 1u << 31;
   using Row = GradientSum;
 
-  static Row load(const TreeView& tree, const Leaf&, uint32_t, uint32_t id) {
-    return tree.wide()[id];
+  static Row load(const RowSource&, const GradientSum* wide, uint32_t, uint32_t id) {
+    return wide[id];
   }
   static Row from_lane(const Row& row, int lane) {
     return {__shfl_sync(kAllLanes, row.g, lane), __shfl_sync(kAllLanes, row.hc, lane)};
@@ -121,10 +121,11 @@ inline void add_to_histogram(uint64_t* histogram, int bin, int column, const Gra
 template <class Words>
 inline void add_few(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                     const Columns& columns, uint64_t* histogram) {
+  const RowSource source(tree, leaf);
   const int lane = threadIdx.x % kWarp, n_warps = blockDim.x / kWarp;
   for (uint32_t i = threadIdx.x / kWarp; i < rows.count; i += n_warps) {
-    const uint32_t at = rows.begin + i, id = tree.row_id(leaf, at);
-    const auto row = Words::load(tree, leaf, at, id);
+    const uint32_t at = rows.begin + i, id = source.id(at);
+    const auto row = Words::load(source, tree.wide(), at, id);
     if (lane >= columns.count) continue;
     const int column = columns.first + lane;
     add_to_histogram(histogram, row_of(tree.fit, columns.group, id)[column], column,
@@ -164,14 +165,14 @@ struct LaneColumns {
 // The rows of a warp, at most 32 from `first` on, to words in shared memory. Columns behind the
 // last have bins, too; nobody reads their words.
 template <class Words, bool kIsFull>
-inline void add_warp_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
+inline void add_warp_rows(const RowSource& source, const GradientSum* wide, const RowRange& rows,
                           uint32_t first, const uint8_t* table, const LaneColumns<Words>& lanes,
                           const typename Words::Format& format, uint32_t* words) {
   using Lanes = LaneColumns<Words>;
   const uint32_t own = first + threadIdx.x % kWarp;
   const uint32_t at = rows.begin + (kIsFull || own < rows.count ? own : 0);
-  const uint32_t id = tree.row_id(leaf, at);
-  const auto row = Words::load(tree, leaf, at, id);
+  const uint32_t id = source.id(at);
+  const auto row = Words::load(source, wide, at, id);
   uint32_t bins[Lanes::kLoads];
 #pragma unroll
   for (int k = 0; k < Lanes::kLoads; ++k) {
@@ -192,15 +193,17 @@ inline void add_warp_rows(const TreeView& tree, const Leaf& leaf, const RowRange
 template <class Words>
 inline void add_rows(const TreeView& tree, const Leaf& leaf, const RowRange& rows,
                      const Columns& columns, uint32_t* words) {
+  const RowSource source(tree, leaf);
+  const GradientSum* wide = tree.wide();
   const LaneColumns<Words> lanes(threadIdx.x % kWarp);
   const uint8_t* table = row_of(tree.fit, columns.group, 0) + columns.first + 4 * lanes.quad;
   const typename Words::Format format(tree.fixed());
   uint32_t first = threadIdx.x / kWarp * kWarp;
   for (; first + kWarp <= rows.count; first += blockDim.x) {
-    add_warp_rows<Words, true>(tree, leaf, rows, first, table, lanes, format, words);
+    add_warp_rows<Words, true>(source, wide, rows, first, table, lanes, format, words);
   }
   if (first < rows.count) {
-    add_warp_rows<Words, false>(tree, leaf, rows, first, table, lanes, format, words);
+    add_warp_rows<Words, false>(source, wide, rows, first, table, lanes, format, words);
   }
 }
 

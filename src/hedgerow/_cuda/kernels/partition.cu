@@ -36,19 +36,6 @@ inline void reserve(TileCounts& counts, Division& division) {
   counts.right[lane] = first_right + right - own_right;
 }
 
-// Where the rows of a leaf come from.
-struct RowSource {
-  const uint32_t* ids;    // null: all rows, in order
-  const int32_t* words;   // packed gradients in the order of `ids`; null: they are not moved yet
-  const int32_t* by_row;  // packed gradients by row; null: rows are not packed
-
-  RowSource(const TreeView& tree, const Leaf& leaf)
-      : ids(leaf.depth == 0 ? (tree.fit.round->has_bag ? tree.fit.bag : nullptr)
-                            : tree.row_ids(leaf.depth) + leaf.begin),
-        words(leaf.depth == 0 ? nullptr : tree.row_words(leaf.depth) + leaf.begin),
-        by_row(tree.fixed().packed ? tree.packed() : nullptr) {}
-};
-
 inline void divide_tile(const TreeView& tree, const RowRange& tile, Division& division,
                         TileCounts& counts) {
   const Leaf& leaf = tree.leaf(division.leaf);
@@ -68,7 +55,7 @@ inline void divide_tile(const TreeView& tree, const RowRange& tile, Division& di
   for (int j = 0; j < kRowsPerTileThread; ++j) {
     const uint32_t i = j * kTileThreads + threadIdx.x;
     const uint32_t at = tile.begin + (i < tile.count ? i : 0);
-    id[j] = source.ids ? source.ids[at] : at;
+    id[j] = source.id(at);
     if (source.by_row && source.words) word[j] = source.words[at];
   }
 #pragma unroll

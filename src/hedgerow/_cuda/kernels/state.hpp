@@ -167,15 +167,23 @@ struct TreeView {
     return fit.histograms +
            ((size_t(tree) * fit.n_slots + slot) * fit.n_groups + group) * 2 * kGroupWords;
   }
+};
 
-  // The row at a place of a leaf, and its packed gradients.
-  uint32_t row_id(const Leaf& leaf, uint32_t at) const {
-    if (leaf.depth == 0) return fit.round->has_bag ? fit.bag[at] : at;
-    return row_ids(leaf.depth)[leaf.begin + at];
-  }
-  int32_t row_word(const Leaf& leaf, uint32_t at, uint32_t id) const {
-    return leaf.depth == 0 ? packed()[id] : row_words(leaf.depth)[leaf.begin + at];
-  }
+// Where the rows of a leaf come from, and their packed gradients: pointers that loops keep in
+// registers.
+struct RowSource {
+  const uint32_t* ids;    // null: all rows, in order
+  const int32_t* words;   // packed gradients in the order of `ids`; null: they are not moved yet
+  const int32_t* by_row;  // packed gradients by row; null: rows are not packed
+
+  RowSource(const TreeView& tree, const Leaf& leaf)
+      : ids(leaf.depth == 0 ? (tree.fit.round->has_bag ? tree.fit.bag : nullptr)
+                            : tree.row_ids(leaf.depth) + leaf.begin),
+        words(leaf.depth == 0 ? nullptr : tree.row_words(leaf.depth) + leaf.begin),
+        by_row(tree.fixed().packed ? tree.packed() : nullptr) {}
+
+  uint32_t id(uint32_t at) const { return ids ? ids[at] : at; }
+  int32_t word(uint32_t at, uint32_t id) const { return words ? words[at] : by_row[id]; }
 };
 
 inline const uint8_t* row_of(const Fit& fit, int group, size_t row) {
