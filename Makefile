@@ -60,18 +60,22 @@ soak: .venv/installed
 #   Leaks are not looked for: the interpreter and other libraries keep thousands of blocks to the end.
 #   Allocations that cannot be had fail as they do without the sanitizer, and are not its errors.
 #   PYTHONMALLOC: blocks inside the interpreter's own pools would have no guarded ends.
+#   CXX, CXXFLAGS: kernels of GPUs, which tests/cuda_shim.py compiles for the processor.
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
 # Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
 # and slow tests that no kernel takes part in.
 FILES ?= 0.1
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	CXX=g++ CXXFLAGS="-g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -fno-sanitize-recover=all \
+	-fsanitize=address,undefined,float-cast-overflow" \
 	PYTHONMALLOC=malloc UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1 \
 	.venv-sanitize/bin/python
 SANITIZED_PYTEST = $(SANITIZED) -m pytest -q -p no:xdist --capture=sys --timeout=0
 KERNEL_TESTS := tests/tree tests/neighbors tests/svm/linear/test_kernels.py \
 tests/svm/kernel/test_kernels.py tests/svm/kernel/test_solver.py tests/data/test_binning.py \
-tests/data/test_bundle.py tests/data/test_target_statistics.py tests/test_math.py tests/test_sums.py \
+tests/data/test_bundle.py tests/data/test_joint_columns.py tests/data/test_random_parts.py \
+tests/data/test_target_statistics.py tests/test_math.py tests/test_sums.py tests/test_sparse_tables.py \
 tests/boosting/test_loss_derivatives.py tests/boosting/test_sampling.py tests/boosting/test_linear_leaves.py \
 tests/boosting/test_multi_strategy.py tests/boosting/ranking/test_losses.py tests/boosting/survival/test_losses.py \
 tests/boosting/survival/test_metrics.py tests/explain/test_shap.py tests/explain/test_partial.py \
@@ -79,10 +83,11 @@ tests/explain/test_accumulated.py tests/explain/test_interaction.py
 
 sanitize: .venv-sanitize/installed
 	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
-	tests/test_concurrency.py tests/test_determinism.py tests/boosting/test_hostile.py \
+	tests/test_concurrency.py tests/test_determinism.py tests/test_sparse_doors.py tests/cluster/test_fit.py \
+	tests/cluster/test_forests.py tests/cuda tests/boosting/test_hostile.py \
 	tests/forest/test_random_forest.py tests/adaboost/test_regressor.py \
 	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not far_faster \
-	and not no_processor_time and not half_a_second"
+	and not no_processor_time and not half_a_second and not automatic_fits"
 	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done

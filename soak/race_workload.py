@@ -15,11 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import hedgerow as hr
 from soak.small_models import small_models, small_table
 
 CALLERS = 4
+SHORT: dict[str, Any] = {"n_estimators": 3, "learning_rate": 0.1, "n_jobs": 2}
 
 
 def actions() -> list[Callable[[], Any]]:
@@ -28,17 +30,37 @@ def actions() -> list[Callable[[], Any]]:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((3_000, 8))
     classes = (rows[:, 0] > 0).astype(int)
-    options: dict[str, Any] = {"n_estimators": 3, "learning_rate": 0.1, "n_jobs": 2}
-    fitted = hr.GradientBoostingClassifier(**options).fit(rows, classes)
+    fitted = hr.GradientBoostingClassifier(**SHORT).fit(rows, classes)
     forest = hr.RandomForestClassifier(n_estimators=5, n_jobs=2).fit(rows, classes)
     near = hr.KNeighborsClassifier(n_jobs=2).fit(rows, classes)
     return [
         *((lambda make=make: make().fit(X, y).predict(X)) for make in small_models().values()),
-        lambda: hr.GradientBoostingClassifier(**options).fit(rows, classes),
+        *large_fits(),
         lambda: fitted.predict_proba(rows),
         lambda: forest.predict_proba(rows),
         lambda: near.predict(rows[:500]),
         lambda: hr.explain.shap_values(fitted, rows[:200]),
+    ]
+
+
+def large_fits() -> list[Callable[[], Any]]:
+    """Return fits of every engine to tables in which each kernel has work for two threads."""
+    rng = np.random.default_rng(1)
+    numbers = rng.standard_normal((20_000, 8))
+    flags = (numbers > 1.0).astype(float)  # they share columns
+    words = scipy.sparse.random_array((20_000, 200), density=0.05, rng=rng, format="csr")
+    target = numbers[:, 0] + flags.sum(axis=1) + words.sum(axis=1)
+    classes = np.digitize(target, np.quantile(target, [0.3, 0.6]))
+    gaps = np.where(rng.random(numbers.shape) < 0.1, np.nan, numbers)
+    return [
+        lambda: hr.GradientBoostingClassifier(**SHORT).fit(gaps, classes),
+        lambda: hr.GradientBoostingClassifier(**SHORT).fit(flags, classes),
+        lambda: hr.GradientBoostingRegressor(**SHORT).fit(words, target),
+        lambda: hr.GradientBoostingClassifier(multi_strategy="vector", **SHORT).fit(
+            numbers, classes
+        ),
+        lambda: hr.GradientBoostingRegressor(splitter="exact", **SHORT).fit(numbers, target),
+        lambda: hr.GradientBoostingRegressor(linear_leaves=True, **SHORT).fit(numbers, target),
     ]
 
 

@@ -17,6 +17,18 @@
 #include <utility>
 #include <vector>
 
+// At a jump of the C library the address sanitizer takes the stack for unwound.
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#define SHIM_SETJMP __builtin_setjmp
+#define SHIM_LONGJMP __builtin_longjmp
+using Place = void* [5];
+#else
+#define SHIM_SETJMP _setjmp
+#define SHIM_LONGJMP _longjmp
+using Place = jmp_buf;
+#endif
+
 #define __global__
 #define __launch_bounds__(...)
 #define __device__
@@ -45,10 +57,17 @@ struct Warp : Team {
   std::uint64_t slot[kWarp];
 };
 
-struct Fibre {
-  jmp_buf place;
+// Where a fibre or the scheduler goes on, and what the address sanitizer has to know of its stack.
+struct Context {
+  Place place;
+  const void* stack = nullptr;
+  std::size_t stack_bytes = 0;
+  void* sanitizer_frames = nullptr;
+};
+
+struct Fibre : Context {
   ucontext_t start;
-  std::unique_ptr<char[]> stack;
+  std::unique_ptr<char[]> memory;
   dim3 thread;
   bool is_started = false, is_done = true;
 };
@@ -57,7 +76,7 @@ inline std::deque<Fibre> fibres;
 inline std::vector<Warp> warps;
 inline Team block;
 inline unsigned n_threads, current;
-inline jmp_buf scheduler;
+inline Context scheduler;
 inline dim3 grid_dim, block_dim, block_index;
 inline void* dynamic_shared;
 inline void (*body)(void**);
@@ -65,7 +84,27 @@ inline void** arguments;
 
 inline Fibre& self() { return fibres[current]; }
 
+// What comes before and after every change of stacks.
+inline void before_switch([[maybe_unused]] Context& from, [[maybe_unused]] const Context& to) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_start_switch_fiber(&from.sanitizer_frames, to.stack, to.stack_bytes);
+#endif
+}
+inline void after_switch([[maybe_unused]] Context& from, [[maybe_unused]] const Context& to) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(to.sanitizer_frames, &from.stack, &from.stack_bytes);
+#endif
+}
+
+// Goes back to the scheduler until it is this fibre's turn again.
+[[gnu::noinline, gnu::no_sanitize_address]] inline void yield() {
+  before_switch(self(), scheduler);
+  if (SHIM_SETJMP(self().place) == 0) SHIM_LONGJMP(scheduler.place, 1);
+  after_switch(scheduler, self());
+}
+
 inline void fibre_main() {
+  after_switch(scheduler, self());
   for (;;) {
     body(arguments);
     self().is_done = true;
@@ -74,13 +113,8 @@ inline void fibre_main() {
     Warp& warp = warps[current / kWarp];
     --warp.alive;
     warp.release_if_complete();
-    if (_setjmp(self().place) == 0) _longjmp(scheduler, 1);
+    yield();
   }
-}
-
-// Continues with the next thread that is not done, or with the scheduler after the last.
-[[gnu::noinline]] inline void yield() {
-  if (_setjmp(self().place) == 0) _longjmp(scheduler, 1);
 }
 
 inline void wait(Team& team) {
@@ -90,15 +124,22 @@ inline void wait(Team& team) {
   while (team.generation == generation) yield();
 }
 
-[[gnu::noinline]] inline void resume(Fibre& fibre) {
-  if (_setjmp(scheduler) != 0) return;
-  if (fibre.is_started) _longjmp(fibre.place, 1);
-  fibre.is_started = true;
-  fibre.stack = std::make_unique<char[]>(kStack);
+inline void prepare(Fibre& fibre) {
+  fibre.memory = std::make_unique<char[]>(kStack);
+  fibre.stack = fibre.memory.get();
+  fibre.stack_bytes = kStack;
   getcontext(&fibre.start);
-  fibre.start.uc_stack.ss_sp = fibre.stack.get();
+  fibre.start.uc_stack.ss_sp = fibre.memory.get();
   fibre.start.uc_stack.ss_size = kStack;
   makecontext(&fibre.start, fibre_main, 0);
+}
+
+[[gnu::noinline, gnu::no_sanitize_address]] inline void resume(Fibre& fibre) {
+  const bool is_started = std::exchange(fibre.is_started, true);
+  if (!is_started) prepare(fibre);
+  before_switch(scheduler, fibre);
+  if (SHIM_SETJMP(scheduler.place) != 0) return after_switch(self(), scheduler);
+  if (is_started) SHIM_LONGJMP(fibre.place, 1);
   setcontext(&fibre.start);
 }
 

@@ -1,6 +1,7 @@
 """A device without a GPU: the kernels' own text, compiled by a C++ compiler and run on the CPU."""
 
 import ctypes
+import fcntl
 import hashlib
 import os
 import re
@@ -21,7 +22,8 @@ from hedgerow.exceptions import DeviceError
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 FLAGS = [
-    *("-std=c++20", "-O1", "-g0", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-ffp-contract=off"),
+    *os.environ.get("CXXFLAGS", "").split(),  # `make sanitize` has some
+    *("-std=c++20", "-O1", "-shared", "-fPIC", "-U_FORTIFY_SOURCE", "-ffp-contract=off"),
     *("-fno-strict-aliasing", "-w", "-DHEDGEROW_COLUMNS=32"),
 ]
 # A lane that reads what another has not written yet is a mistake of a kernel; so is shared memory
@@ -126,8 +128,10 @@ def library():
     main = _main(sources.source(), texts)
     digest = hashlib.sha256(repr((texts, main, FLAGS, COMPILER)).encode()).hexdigest()[:20]
     path = Path(tempfile.gettempdir()) / f"hedgerow-shim-{digest}.so"
-    if not path.exists():
-        _compile(main, texts, path)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process of the suite may be compiling them
+        if not path.exists():
+            _compile(main, texts, path)
     return ctypes.CDLL(str(path))
 
 
@@ -162,6 +166,6 @@ def _compile(main, texts, path):
         command = [COMPILER, *FLAGS, "-I", folder, str(Path(folder, "main.cpp")), "-o", str(built)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[:4000]
-        finished = path.with_suffix(f".{os.getpid()}")
+        finished = path.with_suffix(".part")
         shutil.copy(built, finished)
-        finished.replace(path)  # another process may have been faster
+        finished.replace(path)

@@ -10,6 +10,7 @@ import runpy
 import shlex
 import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -32,6 +33,8 @@ BLOCK = re.compile(
     r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```console\n(.*?)```\n", re.DOTALL
 )
 COMMAND_PAGE = "command_line.md"  # tests/cli runs its commands
+# Packages that a page needs beside those of other tests.
+NEEDS = {"serving.md": ("fastapi", "httpx", "lightgbm", "mlflow", "onnxruntime", "optuna", "skops")}
 
 
 def name(path):
@@ -55,6 +58,15 @@ def _temporary_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_code_runs_and_prints_what_is_shown(page):
+    with warnings.catch_warnings():
+        if page.name in NEEDS:
+            warnings.simplefilter("ignore")  # those of other packages
+        for package in NEEDS.get(page.name, ()):
+            pytest.importorskip(package)
+        _run_code(page)
+
+
+def _run_code(page):
     X, y = load_breast_cancer(return_X_y=True)
     names = {"X": X, "y": y, "X_new": X[:5], "X_valid": X, "y_valid": y}
     text = page.read_text(encoding="utf-8")

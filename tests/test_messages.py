@@ -130,8 +130,8 @@ FIT = (
         lambda: classifier().fit(X, Y, cat_features=[0]),
         r"constructor, .*\(categorical_features=…\)",
     ),
-    ("base_margin", lambda: classifier().fit(X, Y, base_margin=T), "'base_margin'.*init_model"),
-    ("init_score", lambda: classifier().fit(X, Y, init_score=T), "'init_score'.*init_model"),
+    ("base_margin", lambda: classifier().fit(X, Y, base_margin=T), "'base_margin'.*offset"),
+    ("init_score", lambda: classifier().fit(X, Y, init_score=T), "'init_score'.*offset"),
     ("xgb_model", lambda: classifier().fit(X, Y, xgb_model=None), "'xgb_model'; pass init_model="),
     (
         "feature_weights",
@@ -740,7 +740,8 @@ def test_what_scikit_learn_asks_of_estimators_is_as_ever(model, fitted):
     assert not hasattr(estimator, "transform")
     assert not hasattr(estimator, "partial_fit")
     assert "sample_weight" in signature(estimator.fit).parameters
-    assert list(signature(estimator.predict).parameters) == ["X"]
+    scored = ["offset"] if model in ("classes", "numbers") else []
+    assert list(signature(estimator.predict).parameters) == ["X", *scored]
     assert "sample_weight" in signature(type(estimator).score).parameters
     assert type(estimator).fit.__doc__.startswith("Fit ")
 

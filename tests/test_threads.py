@@ -90,6 +90,26 @@ def test_a_nested_region_visits_every_pair_once():
     assert (seen == 1).all()
 
 
+@pytest.mark.parametrize(("teams", "threads_each"), [(1, 3), (2, 1), (2, 2), (3, 2), (4, 4)])
+def test_teams_visit_every_pair_once_and_have_their_own_threads(teams, threads_each):
+    seen = visits(teams * 5)
+    assert testing.count_team_visits(teams, threads_each, 5, seen) == teams
+    assert (seen == 1).all()
+
+
+def test_teams_take_more_tasks_than_there_are_teams():
+    seen = visits(60)
+    testing.count_team_visits(3, 2, 5, seen)
+    assert (seen == 1).all()
+
+
+def test_an_exception_in_a_region_of_a_team_reaches_the_caller():
+    with pytest.raises(RuntimeError, match="task 7 failed"):
+        testing.fail_in_team(2, 2, 7, np.zeros(1000, np.int32))
+    assert visits_each_index_once(4, 100)
+    assert testing.count_team_visits(2, 2, 5, visits(10)) == 2
+
+
 def test_eight_python_threads_may_use_the_team_at_once():
     with ThreadPoolExecutor(8) as pool:
         outcomes = pool.map(lambda k: visits_each_index_once(2 + k % 3, 50), range(4000))

@@ -32,6 +32,8 @@ from typing import Any, Literal
 
 from numpy.random import RandomState
 from numpy.typing import NDArray
+
+from hedgerow._contract import SklearnEstimator
 """
 
 

@@ -8,8 +8,7 @@
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
-#include "core/parallel_sums.hpp"
-#include "shared/sums.hpp"
+#include "core/array_sums.hpp"
 #include "table/group_sums.hpp"
 
 namespace hedgerow::bind_sums {

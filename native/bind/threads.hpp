@@ -94,6 +94,26 @@ bool meet(int threads) {
   return meet_where(threads, [] { return true; });
 }
 
+// Teams visit rows, each rows of its own. Returns how many teams had all of their
+// threads in a region at once; the tasks wait for each other, so that every team has one.
+int count_team_visits(int teams, int threads_each, std::size_t inner, Visits visits) {
+  std::atomic<int> here{0}, complete{0};
+  hedgerow::parallel_teams(teams, threads_each, visits.size() / inner, [&](std::size_t i) {
+    here.fetch_add(1);
+    spin_until(1.0, [&] { return here.load() >= teams; });
+    complete.fetch_add(meet(threads_each));
+    hedgerow::parallel_for(threads_each, inner, [&](std::size_t j) { visits(i * inner + j) += 1; });
+  });
+  return complete.load();
+}
+
+void fail_in_team(int teams, int threads_each, std::size_t index, Visits visits) {
+  const auto count = static_cast<std::size_t>(teams);
+  hedgerow::parallel_teams(teams, threads_each, count, [&](std::size_t i) {
+    fail_at(threads_each, i == 1 ? index : visits.size(), false, visits);
+  });
+}
+
 // Whether every thread of a region rounds upwards when its caller does.
 bool meet_rounding_upwards(int threads) {
   volatile double one = 1.0, tiny = 1e-30;
@@ -135,6 +155,10 @@ inline void bind(nb::module_& m) {
   const auto release = nb::call_guard<GilReleased>();
   testing.def("count_visits", count_visits, "threads"_a, "visits"_a.noconvert(), release);
   testing.def("count_nested_visits", count_nested_visits, "threads"_a, "inner"_a,
+              "visits"_a.noconvert(), release);
+  testing.def("count_team_visits", count_team_visits, "teams"_a, "threads_each"_a, "inner"_a,
+              "visits"_a.noconvert(), release);
+  testing.def("fail_in_team", fail_in_team, "teams"_a, "threads_each"_a, "index"_a,
               "visits"_a.noconvert(), release);
   testing.def("fail_at", fail_at, "threads"_a, "index"_a, "out_of_memory"_a, "visits"_a.noconvert(),
               release);

@@ -24,6 +24,7 @@
 #include "bind/gil.hpp"
 #include "bind/growth_params.hpp"
 #include "bind/reduction.hpp"
+#include "core/threads.hpp"
 #include "gradient/row_sampling.hpp"
 #include "gradient/store.hpp"
 #include "hist/distributed_grower.hpp"
@@ -142,39 +143,90 @@ AnyGrower make_grower(const BinnedView& bins, const GrowthParams& params,
   }
 }
 
+// Grows a tree for one output.
+inline constexpr auto kGrowForOutput = [](auto& grower, const GradientStore& gradients, int output,
+                                          const Bag& bag, std::uint64_t tree_id,
+                                          std::uint16_t* leaf_of_row) {
+  return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
+};
+
+using RowNumbers = std::optional<Array<const std::uint32_t, nb::ndim<1>>>;
+using LeafOfRow = Array<std::uint16_t, nb::ndim<2>>;
+using LeafValues = Array<double, nb::ndim<2>>;
+
+// Grows a tree for each of `count` outputs, at the same time if there are several growers; writes
+// their leaves into the arrays and returns their own.
+template <class Bound, class Grow>
+nb::list grow_trees(const Grow& grow, std::span<Bound* const> growers, int threads_each,
+                    const GradientStore& gradients, int first, std::size_t count,
+                    const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
+                    LeafValues& leaf_value) {
+  const auto output = [&](std::size_t i) { return static_cast<std::size_t>(first) + i; };
+  Bag rows;
+  if (bag) rows = std::span(bag->data(), bag->shape(0));
+  std::vector<GrownTree> trees(count);
+  {
+    GilReleased release;
+    parallel_teams(static_cast<int>(growers.size()), threads_each, count,
+                   [&](std::size_t i, int slot) {
+                     trees[i] = grow(growers[static_cast<std::size_t>(slot)]->grower, gradients,
+                                     static_cast<int>(output(i)), rows, first_tree_id + i,
+                                     leaf_of_row.data() + output(i) * leaf_of_row.shape(1));
+                   });
+  }
+  nb::list arrays;
+  for (std::size_t i = 0; i < count; ++i) {
+    const GrownTree& tree = trees[i];
+    const std::size_t n_values = tree.value.size() / tree.feature.size();
+    for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
+      const auto node = static_cast<std::size_t>(tree.leaf_node[leaf]);
+      for (std::size_t k = 0; k < n_values; ++k) {
+        leaf_value(output(i) + k, leaf) = tree.value[node * n_values + k];
+      }
+    }
+    arrays.append(to_arrays(*growers[0], tree));
+  }
+  return arrays;
+}
+
 // Binds how a grower grows a tree; `grow` calls it.
 template <class Bound, class Grow>
 void bind_grow(nb::class_<Bound>& bound, Grow grow, const char* about) {
   bound.def(
       "grow",
-      [grow](Bound& self, const GradientStore& gradients, int output,
-             std::optional<Array<const std::uint32_t, nb::ndim<1>>> bag, std::uint64_t tree_id,
-             Array<std::uint16_t, nb::ndim<2>> leaf_of_row, Array<double, nb::ndim<2>> leaf_value) {
-        Bag rows;
-        if (bag) rows = std::span(bag->data(), bag->shape(0));
-        const auto first = static_cast<std::size_t>(output);
-        GrownTree tree;
-        {
-          GilReleased release;
-          tree = grow(self.grower, gradients, output, rows, tree_id,
-                      leaf_of_row.data() + first * leaf_of_row.shape(1));
-        }
-        const std::size_t n_values = tree.value.size() / tree.feature.size();
-        for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
-          const auto node = static_cast<std::size_t>(tree.leaf_node[leaf]);
-          for (std::size_t k = 0; k < n_values; ++k) {
-            leaf_value(first + k, leaf) = tree.value[node * n_values + k];
-          }
-        }
-        return to_arrays(self, tree);
+      [grow](Bound& self, const GradientStore& gradients, int output, const RowNumbers& bag,
+             std::uint64_t tree_id, LeafOfRow leaf_of_row, LeafValues leaf_value) {
+        Bound* const growers[] = {&self};
+        return nb::tuple(grow_trees<Bound>(grow, growers, 1, gradients, output, 1, bag, tree_id,
+                                           leaf_of_row, leaf_value)[0]);
       },
       "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
       "leaf_value"_a.noconvert(), about);
 }
 
+// Binds how several growers grow the trees of a round.
+template <class Bound, class Grow>
+void bind_side_by_side(nb::class_<Bound>& bound, Grow grow) {
+  bound.def_static(
+      "grow_side_by_side",
+      [grow](const std::vector<Bound*>& growers, int threads_each, const GradientStore& gradients,
+             const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow leaf_of_row,
+             LeafValues leaf_value) {
+        require(!growers.empty(), "there must be a grower");
+        return grow_trees<Bound>(grow, growers, threads_each, gradients, 0, leaf_of_row.shape(0),
+                                 bag, first_tree_id, leaf_of_row, leaf_value);
+      },
+      "growers"_a, "threads_each"_a, "gradients"_a, "bag"_a.none(), "first_tree_id"_a,
+      "leaf_of_row"_a.noconvert(), "leaf_value"_a.noconvert(),
+      "Grows a tree for each output, as many at the same time as there are growers, each on so "
+      "many "
+      "threads; writes the leaf of each row and the value of each leaf.");
+}
+
 // Binds a kind of grower.
 template <class AnyGrower, class Grow>
-void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about) {
+nb::class_<BoundGrower<AnyGrower>> bind_grower(nb::module_& m, const char* name, Grow grow,
+                                               const char* about) {
   using Bound = BoundGrower<AnyGrower>;
   nb::class_<Bound> bound(m, name);
   bound.def(
@@ -206,6 +258,7 @@ void bind_grower(nb::module_& m, const char* name, Grow grow, const char* about)
       "histogram_bytes"_a.none() = nb::none(), "leaves_ahead"_a.none() = nb::none(),
       "communicator"_a.none() = nb::none());
   bind_grow<Bound>(bound, grow, about);
+  return bound;
 }
 
 inline void bind_sampling(nb::module_& m) {
@@ -374,32 +427,21 @@ inline void bind_sparse_grower(nb::module_& m) {
       "starts"_a.noconvert(), "rows"_a.noconvert(), "bins"_a.noconvert(), "n_bins"_a.noconvert(),
       "zero_bins"_a.noconvert(), "n_rows"_a, "thresholds"_a, "threshold_offset"_a, "params"_a,
       "constraints"_a, "threads"_a, "histogram_bytes"_a.none() = nb::none());
-  bind_grow(
-      bound,
-      [](SparseGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
-         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
-      },
-      "Grows a tree for one output of a sparse table; writes the leaf of each row and the value of "
-      "each leaf.");
+  bind_grow(bound, kGrowForOutput,
+            "Grows a tree for one output of a sparse table; writes the leaf of each row and the "
+            "value of each leaf.");
+  bind_side_by_side(bound, kGrowForOutput);
 }
 
 inline void bind_growers(nb::module_& m) {
   m.attr("most_leaves") = kMaxLeaves;
   m.attr("packed_from_rows") = kPackedFromRows;
-  bind_grower<ScalarGrower>(
-      m, "ScalarGrower",
-      [](ScalarGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
-         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
-      },
+  auto scalar = bind_grower<ScalarGrower>(
+      m, "ScalarGrower", kGrowForOutput,
       "Grows a tree for one output; writes the leaf of each row and the value of each leaf.");
+  bind_side_by_side(scalar, kGrowForOutput);
   bind_grower<DistributedGrower>(
-      m, "DistributedGrower",
-      [](DistributedGrower& grower, const GradientStore& gradients, int output, const Bag& bag,
-         std::uint64_t tree_id, std::uint16_t* leaf_of_row) {
-        return grower.grow(gradients.output(output), bag, tree_id, leaf_of_row);
-      },
+      m, "DistributedGrower", kGrowForOutput,
       "Grows a tree for one output on the rows of all workers; writes the leaf of each row of this "
       "worker and the value of each leaf.");
   bind_grower<VectorGrower>(

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -69,10 +70,16 @@ FloatMode float_mode() { return std::fegetround(); }
 void set_float_mode(FloatMode mode) { std::fesetround(mode); }
 #endif
 
+struct Team;
+struct Worker;
+
 struct Region {
   detail::Call call;
   void* task;
   std::size_t count;
+  const Worker* first = nullptr;  // of the workers that may join
+  int stride = 1;                 // between these
+  Team* teams = nullptr;          // by slot, if each thread has a team of its own
   FloatMode mode = float_mode();
   std::exception_ptr error{};
   std::atomic<bool> failed{false};
@@ -85,13 +92,21 @@ struct alignas(kCacheLine) Worker {
   pthread_t thread{};
 };
 
+// Consecutive workers, at the disposal of one caller.
 struct Team {
-  std::atomic<bool> is_busy{false};  // its region's caller owns all that follows
+  Worker* workers = nullptr;
   int size = 0;
-  Worker workers[kMaxWorkers];
+  std::atomic<bool> is_busy{false};  // its region's caller owns the rest
 };
 
-constinit Team team;
+constinit Worker all_workers[kMaxWorkers];
+constinit Team whole{all_workers};
+// The team that regions of this thread use: a part of the whole inside a task of parallel_teams.
+// Allocated with every thread at its start, as in interrupt.cpp.
+#if defined(__GLIBC__)
+[[gnu::tls_model("initial-exec")]]
+#endif
+thread_local Team* own_team = &whole;
 
 void relax() {
 #if defined(__x86_64__)
@@ -121,8 +136,23 @@ void fail(Region& region) {
   region.next.store(region.count, std::memory_order_relaxed);
 }
 
+// While it exists, regions of this thread use another team.
+class OnTeam {
+ public:
+  explicit OnTeam(Team* team) : before_(own_team) {
+    if (team != nullptr) own_team = team;
+  }
+  ~OnTeam() { own_team = before_; }
+  OnTeam(const OnTeam&) = delete;
+  OnTeam& operator=(const OnTeam&) = delete;
+
+ private:
+  Team* before_;
+};
+
 void work_through(Region& region, int slot) noexcept {
   const GivesUpWith gives_up(region.failed);
+  const OnTeam on_team(region.teams == nullptr ? nullptr : region.teams + slot);
   try {
     std::size_t i;
     while ((i = region.next.fetch_add(1, std::memory_order_relaxed)) < region.count) {
@@ -161,8 +191,9 @@ void* worker_main(void* slot) {
     }
     observed = kInvited;
     if (self.state.compare_exchange_strong(observed, kRunning)) {
-      set_float_mode(self.region->mode);
-      work_through(*self.region, static_cast<int>(&self - team.workers) + 1);
+      Region& region = *self.region;
+      set_float_mode(region.mode);
+      work_through(region, static_cast<int>(&self - region.first) / region.stride + 1);
       self.state.store(kIdle);
     } else if (observed == kStopped) {
       return nullptr;
@@ -192,10 +223,11 @@ bool start(Worker& worker) {
   return error == 0;
 }
 
-// Grows the team to `n_workers` workers if the system allows; returns how many of them there are.
-int enlist(std::size_t n_workers) {
+// Grows the whole team to `n_workers` workers if the system allows; returns how many a team has,
+// but no more than that.
+int enlist(Team& team, std::size_t n_workers) {
   const int limit = static_cast<int>(std::min<std::size_t>(n_workers, kMaxWorkers));
-  while (team.size < limit && start(team.workers[team.size])) ++team.size;
+  while (&team == &whole && team.size < limit && start(team.workers[team.size])) ++team.size;
   return std::min(team.size, limit);
 }
 
@@ -226,22 +258,38 @@ void dismiss(Worker& worker, Region& region) {
   if (!worker.state.compare_exchange_strong(observed, kIdle)) await_end(worker, region);
 }
 
-void run_with_team(Region& region, std::size_t n_workers) {
-  const int helpers = enlist(n_workers);
+// Runs a region on its caller and on `n_workers` workers, from `first` on.
+void run_with(Region& region, Worker* first, int n_workers) {
+  region.first = first;
   int invited = 0;
   // Waking a sleeper takes microseconds, in which those already awake may finish the work.
-  while (invited < helpers && region.next.load(std::memory_order_relaxed) < region.count) {
-    invite(team.workers[invited++], region);
+  while (invited < n_workers && region.next.load(std::memory_order_relaxed) < region.count) {
+    invite(first[invited++ * region.stride], region);
   }
   work_through(region, 0);
-  for (int k = 0; k < invited; ++k) dismiss(team.workers[k], region);
+  for (int k = 0; k < invited; ++k) dismiss(first[k * region.stride], region);
+}
+
+// Runs a region on a team that is divided: its caller leads the first part, a worker each other.
+void run_divided(Region& region, Team& team, int n_teams, int threads_each) {
+  const auto n_threads = static_cast<std::size_t>(n_teams) * static_cast<std::size_t>(threads_each);
+  n_teams = (enlist(team, n_threads - 1) + 1) / threads_each;
+  if (n_teams == 0) return work_through(region, 0);
+  const auto teams = std::make_unique<Team[]>(static_cast<std::size_t>(n_teams));
+  for (int k = 0; k < n_teams; ++k) {
+    teams[static_cast<std::size_t>(k)].workers = team.workers + k * threads_each;
+    teams[static_cast<std::size_t>(k)].size = threads_each - 1;
+  }
+  region.teams = teams.get();
+  region.stride = threads_each;
+  run_with(region, team.workers + threads_each - 1, n_teams - 1);
 }
 
 // Only the forking thread lives on in the child: the workers' slots are free again, whatever a
 // region of another thread was doing with them.
 void forget_workers() {
-  team.size = 0;
-  team.is_busy.store(false);
+  whole.size = 0;
+  whole.is_busy.store(false);
 }
 
 // Ends the workers with the process (or when the module is unloaded), unless a daemon thread is
@@ -252,27 +300,50 @@ struct Lifetime {
     can_throw();  // for the thread that loads the library
   }
   ~Lifetime() {
-    if (team.is_busy.exchange(true)) return;
-    for (int k = 0; k < team.size; ++k) tell(team.workers[k], kStopped);
-    for (int k = 0; k < team.size; ++k) pthread_join(team.workers[k].thread, nullptr);
+    if (whole.is_busy.exchange(true)) return;
+    for (int k = 0; k < whole.size; ++k) tell(whole.workers[k], kStopped);
+    for (int k = 0; k < whole.size; ++k) pthread_join(whole.workers[k].thread, nullptr);
   }
 };
 
 const Lifetime lifetime;
+
+// Runs a region by run(region, team), or on the caller alone if the team is busy.
+template <class Run>
+void run_unless_busy(Region& region, Run run) {
+  Team& team = *own_team;
+  if (team.is_busy.load(std::memory_order_relaxed) || team.is_busy.exchange(true)) {
+    for (std::size_t i = 0; i < region.count; ++i) region.call(region.task, i, 0);
+    return;
+  }
+  try {
+    run(region, team);
+  } catch (...) {
+    team.is_busy.store(false, std::memory_order_release);
+    throw;
+  }
+  team.is_busy.store(false, std::memory_order_release);
+  if (region.error) std::rethrow_exception(region.error);
+}
 
 }  // namespace
 
 namespace detail {
 
 void run_region(int threads, std::size_t count, Call call, void* task) {
-  if (team.is_busy.load(std::memory_order_relaxed) || team.is_busy.exchange(true)) {
-    for (std::size_t i = 0; i < count; ++i) call(task, i, 0);
-    return;
-  }
   Region region{call, task, count};
-  run_with_team(region, std::min(static_cast<std::size_t>(threads), count) - 1);
-  team.is_busy.store(false, std::memory_order_release);
-  if (region.error) std::rethrow_exception(region.error);
+  run_unless_busy(region, [=](Region& all, Team& team) {
+    const std::size_t n_workers = std::min(static_cast<std::size_t>(threads), count) - 1;
+    run_with(all, team.workers, enlist(team, n_workers));
+  });
+}
+
+void run_teams(int teams, int threads_each, std::size_t count, Call call, void* task) {
+  Region region{call, task, count};
+  run_unless_busy(region, [=](Region& all, Team& team) {
+    const auto most = static_cast<std::size_t>(teams);
+    run_divided(all, team, static_cast<int>(std::min(most, count)), threads_each);
+  });
 }
 
 }  // namespace detail

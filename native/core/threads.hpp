@@ -1,7 +1,8 @@
 // The thread team: parallel_for(threads, count, task) runs task(i) for every i in [0, count).
 //
 // The process has one team. It starts with the first region that can use it, grows when more
-// threads are requested, and sleeps between regions. It is used instead of OpenMP because it
+// threads are requested, and sleeps between regions. `parallel_teams` divides it for the time of a
+// region. It is used instead of OpenMP because it
 // survives fork(), shares nothing with the runtimes of other libraries, and starts a region within
 // a microsecond.
 #pragma once
@@ -17,6 +18,23 @@ namespace detail {
 using Call = void (*)(void* task, std::size_t i, int slot);
 
 void run_region(int threads, std::size_t count, Call call, void* task);
+void run_teams(int teams, int threads_each, std::size_t count, Call call, void* task);
+
+template <class T>
+void call_task(void* erased, std::size_t i, [[maybe_unused]] int slot) {
+  T& task = *static_cast<T*>(erased);
+  if constexpr (std::is_invocable_v<T&, std::size_t, int>) {
+    task(i, slot);
+  } else {
+    task(i);
+  }
+}
+
+template <class T>
+void* address_of(T& task) {
+  const void* address = std::addressof(task);
+  return const_cast<void*>(address);
+}
 
 }  // namespace detail
 
@@ -35,22 +53,24 @@ void run_region(int threads, std::size_t count, Call call, void* task);
 template <class Task>
 void parallel_for(int threads, std::size_t count, Task&& task) {
   using T = std::remove_reference_t<Task>;
-  const auto run = [](T& task, std::size_t i, [[maybe_unused]] int slot) {
-    if constexpr (std::is_invocable_v<T&, std::size_t, int>) {
-      task(i, slot);
-    } else {
-      task(i);
-    }
-  };
   if (threads <= 1 || count <= 1) {
-    for (std::size_t i = 0; i < count; ++i) run(task, i, 0);
+    for (std::size_t i = 0; i < count; ++i) detail::call_task<T>(detail::address_of(task), i, 0);
     return;
   }
-  const auto call = [](void* erased, std::size_t i, int slot) {
-    decltype(run){}(*static_cast<T*>(erased), i, slot);
-  };
-  const void* address = std::addressof(task);
-  detail::run_region(threads, count, call, const_cast<void*>(address));
+  detail::run_region(threads, count, detail::call_task<T>, detail::address_of(task));
+}
+
+// The same for tasks that have regions of their own: each of `teams` teams runs one task after
+// another, and the regions that begin in it run on its `threads_each` threads. `slot` is the number
+// of the team.
+template <class Task>
+void parallel_teams(int teams, int threads_each, std::size_t count, Task&& task) {
+  using T = std::remove_reference_t<Task>;
+  if (teams <= 1 || count <= 1) {
+    for (std::size_t i = 0; i < count; ++i) detail::call_task<T>(detail::address_of(task), i, 0);
+    return;
+  }
+  detail::run_teams(teams, threads_each, count, detail::call_task<T>, detail::address_of(task));
 }
 
 // How many of `threads` are worth using for `work_units`, when a thread should have at least

@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include "shared/fixed_point.hpp"
-#include "shared/sums.hpp"
 
 namespace hedgerow {
+
+// Rows of a block, the unit of work of kernels that pass over all rows.
+inline constexpr std::size_t kRowBlock = 1024;
 
 // Gradients and hessians before quantisation, in the memory that the integers reuse: two arrays of
 // floats, or one of pairs of doubles. What is not in use is null.

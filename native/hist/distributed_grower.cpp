@@ -47,6 +47,9 @@ BinCounts count_bins(const std::uint8_t* bins, std::size_t n_rows) {
   return counts;
 }
 
+// Bytes of a column in which every bin has rows.
+constexpr std::size_t kMostColumnBytes = kBins / 8 + kBins * sizeof(GradientSum);
+
 // Appends the sums of a column: a bit for each bin that has rows, then the sums of these bins. In a
 // small node most bins have none.
 void append_column(Bytes& bytes, int n_codes, const GradientSum* sums) {
@@ -279,15 +282,17 @@ std::vector<Bytes> DistributedEngine::pack(std::size_t n_leaves,
                                            const GradientSum* histograms) const {
   const std::vector<int>& columns = columns_.columns();
   std::vector<Bytes> parts(static_cast<std::size_t>(communicator_.size()));
-  for (std::size_t i = 0; i < n_leaves; ++i) {
-    for (int rank = 0; rank < communicator_.size(); ++rank) {
-      const Share share = columns_of(rank);
+  parallel_for(threads_, parts.size(), [&](std::size_t rank) {
+    const Share share = columns_of(static_cast<int>(rank));
+    Bytes& part = parts[rank];
+    part.reserve(n_leaves * share.count() * kMostColumnBytes);
+    for (std::size_t i = 0; i < n_leaves; ++i) {
       for (std::size_t k = share.begin; k < share.end; ++k) {
         const GradientSum* sums = histograms + (i * columns.size() + k) * kColumnStride;
-        append_column(parts[static_cast<std::size_t>(rank)], columns_.n_codes(columns[k]), sums);
+        append_column(part, columns_.n_codes(columns[k]), sums);
       }
     }
-  }
+  });
   return parts;
 }
 

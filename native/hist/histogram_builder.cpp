@@ -24,6 +24,7 @@ std::vector<Section> by_block(const std::vector<ColumnGroup>& groups) {
 
 std::vector<Section> one_by_one(const std::vector<ColumnGroup>& groups) {
   std::vector<Section> sections;
+  sections.reserve(groups.size());
   for (const ColumnGroup& group : groups) sections.emplace_back(&group, 1);
   return sections;
 }

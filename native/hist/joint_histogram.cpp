@@ -69,8 +69,7 @@ void sum_values(std::size_t stride, const std::uint64_t* codes, std::uint64_t* r
 template <int kWords>
 void sum_all_values(std::size_t stride, std::size_t radix, const std::uint64_t* codes,
                     std::uint64_t* rest, std::uint64_t* of_digit) {
-  std::size_t value = 0;
-  const auto next = [&]<int kValues>() {
+  const auto sum = [&]<int kValues>(std::size_t value) {
     std::uint64_t* sums = of_digit + value * kWords;
     const std::uint64_t* own = codes + value * stride * kWords;
     if (value == 0) {
@@ -78,11 +77,11 @@ void sum_all_values(std::size_t stride, std::size_t radix, const std::uint64_t* 
     } else {
       sum_values<kWords, kValues, false>(stride, own, rest, sums);
     }
-    value += kValues;
   };
-  while (value + 4 <= radix) next.template operator()<4>();
-  if (value + 2 <= radix) next.template operator()<2>();
-  if (value < radix) next.template operator()<1>();
+  std::size_t value = 0;
+  for (; value + 4 <= radix; value += 4) sum.template operator()<4>(value);
+  for (; value + 2 <= radix; value += 2) sum.template operator()<2>(value);
+  if (value < radix) sum.template operator()<1>(value);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kNarrowestGroup = 4;
 
 std::vector<bool> features_to_split(const BinnedView& bins, std::size_t min_rows) {
-  std::vector<bool> can;
+  std::vector<bool> can(static_cast<std::size_t>(bins.n_features));
   for (int feature = 0; feature < bins.n_features; ++feature) {
-    can.push_back(can_split(bins.column(feature), bins.n_rows, min_rows));
+    can[static_cast<std::size_t>(feature)] = can_split(bins.column(feature), bins.n_rows, min_rows);
   }
   return can;
 }

@@ -169,7 +169,7 @@ class VectorEngine final : public GrowthEngine {
   void plan_runs(CandidatePair& pair, std::size_t n_tasks);
   void evaluate(std::span<CandidatePair> pairs);
   void build_run(const CandidatePair& pair, const ColumnGroup& group, std::size_t run) const;
-  void scan_group(const CandidatePair& pair, std::size_t group);
+  void scan_group(const CandidatePair& pair, std::size_t index);
   void choose(CandidatePair& pair);
   void offer(const LeafCandidate& candidate, const ColumnGroup& group,
              const VectorHistograms& of_group, BinSet* occupied, VectorSplit& best);

@@ -39,7 +39,7 @@ struct RowStretch {
 // missing; the bins of infinite values are undefined. The rows of a dense table may be a stretch of
 // those of the layouts.
 bool map_to_bins(std::span<const ColumnView> columns, const BinRules& rules, const BinLayouts& out,
-                 RowStretch rows, int threads);
+                 RowStretch stretch, int threads);
 bool map_sparse_to_bins(const SparseView& table, const BinRules& rules, const BinLayouts& out,
                         int threads);
 

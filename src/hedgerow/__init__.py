@@ -11,7 +11,7 @@ from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by it
 
 __version__ = "0.2.0"
 
-_MODULES = ("cluster", "exceptions", "explain", "plot", "theory")
+_MODULES = ("callbacks", "cluster", "exceptions", "explain", "plot", "theory")
 _NAMES = {
     "_adaboost": ("AdaBoostClassifier", "AdaBoostRegressor"),
     "_bagging": ("BaggingClassifier", "BaggingRegressor"),

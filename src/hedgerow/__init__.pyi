@@ -5,6 +5,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from hedgerow import callbacks as callbacks
 from hedgerow import cluster as cluster
 from hedgerow import exceptions as exceptions
 from hedgerow import explain as explain
@@ -19,6 +20,7 @@ from hedgerow._boosting import GradientBoostingRanker as _GradientBoostingRanker
 from hedgerow._boosting import GradientBoostingRegressor as _GradientBoostingRegressor
 from hedgerow._boosting import GradientBoostingSurvival as _GradientBoostingSurvival
 from hedgerow._boosting import Loss as Loss
+from hedgerow._contract import SklearnEstimator
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
@@ -99,6 +101,7 @@ __all__ = [
     "RandomForestRegressor",
     "StagewiseClassifier",
     "StagewiseRegressor",
+    "callbacks",
     "cluster",
     "cross_validate",
     "exceptions",
@@ -113,7 +116,7 @@ __all__ = [
 ]
 
 class _AdaboostAttributes:
-    estimator: Any | None
+    estimator: SklearnEstimator | None
     n_estimators: int
     learning_rate: float
     resample: bool
@@ -128,7 +131,7 @@ class _AdaboostAttributes:
     n_jobs: int | None
 
 class _BaggingAttributes:
-    estimator: Any | None
+    estimator: SklearnEstimator | None
     n_estimators: int
     max_samples: float | None
     max_features: float
@@ -230,13 +233,13 @@ class _NeighborsAttributes:
     n_jobs: int | None
 
 class _StagewiseAttributes:
-    estimator: Any | None
+    estimator: SklearnEstimator | None
     response: Literal["gradient", "newton"]
     step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
     learning_rate: float
     n_estimators: int
     subsample: float
-    init: Literal["zero"] | Any | None
+    init: Literal["zero"] | SklearnEstimator | None
     early_stopping: bool
     validation_fraction: float
     n_iter_no_change: int
@@ -273,7 +276,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
     error_divisor: Literal["weights", "rows"]
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
@@ -295,7 +298,7 @@ class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     loss: Literal["linear", "square", "exponential"]
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
@@ -316,7 +319,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     voting: Literal["soft", "hard"]
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         n_estimators: int = 10,
         *,
         max_samples: float | None = None,
@@ -334,7 +337,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
 class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         n_estimators: int = 10,
         *,
         max_samples: float | None = None,
@@ -472,6 +475,7 @@ class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
 class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifier):
     loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"] | Callable[..., Any]
     focal_gamma: float
+    init_estimator: SklearnEstimator | None
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     multi_strategy: Literal["separate", "vector"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
@@ -487,6 +491,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -623,6 +628,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
     quantile: float | Sequence[float] | NDArray[Any]
     delta: float | None
     tweedie_power: float
+    init_estimator: SklearnEstimator | None
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     multi_strategy: Literal["separate", "vector"]
     calibration: Literal["conformal"] | None
@@ -651,6 +657,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -1191,7 +1198,7 @@ class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
     loss: Literal["log_loss", "exponential"] | Any
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         *,
         loss: Literal["log_loss", "exponential"] | Any = "log_loss",
         response: Literal["gradient", "newton"] = "gradient",
@@ -1199,7 +1206,7 @@ class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
-        init: Literal["zero"] | Any | None = None,
+        init: Literal["zero"] | SklearnEstimator | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -1214,7 +1221,7 @@ class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
     alpha: float
     def __init__(
         self,
-        estimator: Any | None = None,
+        estimator: SklearnEstimator | None = None,
         *,
         loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
         | Any = "squared_error",
@@ -1224,7 +1231,7 @@ class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
-        init: Literal["zero"] | Any | None = None,
+        init: Literal["zero"] | SklearnEstimator | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,

@@ -4,8 +4,8 @@ NumPy does not specify the order of a sum or the last bit of `exp`, `log` and `h
 than 8,192 numbers differ between its versions, matrix products between linear algebra libraries and
 their kernels, `exp`, `log` and `hypot` between processors. Everything that determines a bit of a
 model is computed here, by the kernels, or by NumPy's elementwise operations, which are rounded
-correctly. Sums are exact and rounded once (`native/shared/sums.hpp`), so that they do not depend on
-the order of rows.
+correctly. Sums are exact and rounded once (`native/core/array_sums.hpp`), so that they do not
+depend on the order of rows.
 """
 
 from __future__ import annotations

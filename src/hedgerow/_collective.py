@@ -134,8 +134,6 @@ class Workers:
         """Return the exact sum of a number of each row, rounded once."""
         numbers = np.ascontiguousarray(numbers, np.float64)
         if self.communicator is None:
-            if are_small_integers(numbers):
-                return float(numbers.sum()) + 0.0  # not -0.0
             return _native.sum_rows(numbers)
         return _native.sum_of_words(self.sum(_native.sum_words(numbers)))
 
@@ -169,14 +167,6 @@ class Workers:
 
 ALONE = Workers()
 _WORKERS: ContextVar[Workers] = ContextVar("workers", default=ALONE)
-
-
-def are_small_integers(numbers: NDArray[np.float64]) -> bool:
-    """Return whether ordinary sums of the numbers are exact: integers below 2^53 at any time."""
-    if not (numbers[:1024] == np.rint(numbers[:1024])).all():
-        return False
-    largest = max(numbers.max(initial=0.0), -numbers.min(initial=0.0))
-    return bool(largest * len(numbers) < 2**53 and (numbers == np.rint(numbers)).all())
 
 
 def workers() -> Workers:

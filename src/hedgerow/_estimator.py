@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
 
 from hedgerow._arguments import (
@@ -141,10 +142,10 @@ class Estimator(BaseEstimator):
     ) -> None:
         """Write a fitted tree model in the format of another program.
 
-        Gradient boosting, random forests, extra trees, decision trees and bagging of trees that
-        are grown on bins can be exported.
-        Predictions are those of the model, bit for bit; in ONNX and SQL up to rounding errors, and
-        in XGBoost up to those of float32.
+        Gradient boosting, random forests, extra trees, decision trees, AdaBoost classifiers of
+        their own trees and bagging of trees that are grown on bins can be exported.
+        Predictions are those of the model, bit for bit; in ONNX and SQL, and of AdaBoost by SAMME,
+        up to rounding errors, and in XGBoost up to those of float32.
 
         Parameters
         ----------
@@ -365,18 +366,20 @@ class ScoredClassifier(ClassifierMixin):
         X, y, sample_weight : as in `fit`
             The test set.
         """
-        if not has_columns(y):
-            return float(super().score(X, y, sample_weight))
-        # scikit-learn's accuracy supports only 0/1 columns, not strings or several classes.
-        predicted = self.predict(X)
-        columns = [np.asarray(column) for column in columns_of(y)]
-        if predicted.shape != (len(columns[0]), len(columns)):
-            return float(super().score(X, y, sample_weight))  # which raises the right error
-        is_right = [
-            own.astype(predicted.dtype) == of for own, of in zip(columns, predicted.T, strict=True)
-        ]
-        weights = read_weights(sample_weight, len(predicted))
-        return float(np.average(np.all(is_right, axis=0), weights=weights))
+        return accuracy(y, self.predict(X), sample_weight)
+
+
+def accuracy(y: Any, predicted: NDArray[Any], sample_weight: Any) -> float:
+    """Return the weighted share of rows whose classes, in all columns, are predicted correctly."""
+    # scikit-learn's accuracy supports only 0/1 columns, not strings or several classes.
+    columns = [np.asarray(column) for column in columns_of(y)] if has_columns(y) else []
+    if not columns or predicted.shape != (len(columns[0]), len(columns)):
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+    is_right = [
+        own.astype(predicted.dtype) == of for own, of in zip(columns, predicted.T, strict=True)
+    ]
+    weights = read_weights(sample_weight, len(predicted))
+    return float(np.average(np.all(is_right, axis=0), weights=weights))
 
 
 class LeafClassifier(ScoredClassifier):

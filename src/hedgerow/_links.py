@@ -1,4 +1,4 @@
-"""From raw scores to predictions: link functions, and Platt scaling."""
+"""From raw scores to predictions and back: link functions, and Platt scaling."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Literal
 import numpy as np
 
 from hedgerow import _native
-from hedgerow._arithmetic import sum_of
+from hedgerow._arithmetic import log, sum_of
 from hedgerow._types import Floats
 
 Link = Literal["identity", "log", "sigmoid", "half_sigmoid", "margin", "softmax", "sorted"]
 # Links whose prediction is the sigmoid of the score times a factor.
 SIGMOIDS: dict[str, float] = {"sigmoid": 1.0, "half_sigmoid": 2.0}
+# Predictions that become scores are at least this by default: 0 has no finite logarithm.
+LEAST = 1e-7
 STEPS = 100
 SMALLEST_STEP = 1e-10
 
@@ -55,6 +57,25 @@ def both_classes(p: Floats) -> Floats:
     both[:, 1] = p
     np.subtract(1.0, p, out=both[:, 0])
     return both
+
+
+def scores_of_numbers(prediction: Floats, link: Link, least: float = LEAST) -> Floats:
+    """Return the scores of predicted numbers, in their shape; never the same array."""
+    if link == "log":
+        return log(np.maximum(prediction, least))
+    if link in SIGMOIDS:
+        p = np.clip(prediction, least, 1.0 - least)
+        return (log(p) - log(1.0 - p)) / SIGMOIDS[link]
+    return prediction.copy()
+
+
+def scores_of_probabilities(p: Floats, link: Link, least: float = LEAST) -> Floats:
+    """Return the scores of class probabilities (n, K): (n,) if K is 2 and the link a sigmoid."""
+    log_p = log(np.clip(p, least, 1.0 - least))
+    if link == "softmax":
+        return log_p
+    odds: Floats = log_p[:, 1] - log_p[:, 0]
+    return odds / SIGMOIDS[link]
 
 
 def fit_sigmoid(scores: Floats, y: Floats, weights: Floats) -> tuple[float, float]:

@@ -152,7 +152,6 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "force_col_wise": "the histogram layout is chosen automatically",
     "force_row_wise": "the histogram layout is chosen automatically",
     "gpu_id": _DEVICE,
-    "init": "scores start at the best constant; StagewiseRegressor takes an init",
     "leaf_estimation_iterations": "leaf values are computed from the loss",
     "leaf_estimation_method": "leaf values are computed from the loss",
     "missing": "NaN, None and NA are missing values",
@@ -172,10 +171,8 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "zero_as_missing": "NaN, None and NA are missing values; zeros are not",
 }
 
-_NO_OFFSET = (
-    "per-row initial scores are not supported; init_model=… continues from a fitted model",
-    "init_model",
-)
+_OFFSET = Instead("pass offset=…, what is added to scores, in fit and in predictions", "offset")
+_OFFSETS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight, offset)]", "offset")
 _SCORES = "use score(X, y) or hedgerow.cross_validate"
 # AdaBoost and stagewise models, which have rounds, but take no evaluation sets.
 _STAGES = Instead(f"{_SCORES}, or staged_predict(X) for each round", "staged_predict")
@@ -202,9 +199,9 @@ _CALLBACKS = (
 _NAMES = "column names come from a data frame: fit(pandas.DataFrame(X, columns=names), y)"
 
 FIT: Table = {
-    "base_margin": Instead(*_NO_OFFSET),
-    "base_margin_eval_set": Instead(*_NO_OFFSET),
-    "baseline": Instead(*_NO_OFFSET),
+    "base_margin": _OFFSET,
+    "base_margin_eval_set": _OFFSETS_OF_SETS,
+    "baseline": _OFFSET,
     "callbacks": (_STAGES, Instead(_NO_ROUNDS)),
     "check_input": "X and y are always validated",
     "early_stopping_rounds": Instead(
@@ -213,7 +210,7 @@ FIT: Table = {
     ),
     "eval_class_weight": _WEIGHTS_OF_SETS,
     "eval_group": _QUERIES_OF_SETS,
-    "eval_init_score": Instead(*_NO_OFFSET),
+    "eval_init_score": _OFFSETS_OF_SETS,
     "eval_qid": _QUERIES_OF_SETS,
     "eval_sample_weight": _WEIGHTS_OF_SETS,
     "eval_set": (_STAGES, Instead(_NO_ROUNDS)),
@@ -226,7 +223,7 @@ FIT: Table = {
     ),
     "group": _QUERIES,
     "group_id": _QUERIES,
-    "init_score": Instead(*_NO_OFFSET),
+    "init_score": _OFFSET,
     "monitor": _CALLBACKS,
     "n_epochs": Instead(
         "set the number of rounds in the constructor, {cls}(n_estimators=…)", "n_estimators"
@@ -269,7 +266,7 @@ PREDICT: Table = {
     "group_id": _NO_QUERIES,
     "qid": _NO_QUERIES,
     "approx_contribs": _SHAPLEY,
-    "base_margin": _NO_OFFSET[0],
+    "base_margin": _OFFSET,
     "check_input": "X is always validated",
     "iteration_range": _FIRST_ROUNDS,
     "ntree_end": _FIRST_ROUNDS,

@@ -25,7 +25,7 @@ from hedgerow._tree.decision_tree import DecisionTreeClassifier
         BaggingClassifier(n_estimators=5),
         BaggingClassifier(n_estimators=5, bootstrap=False, voting="hard"),
         BaggingClassifier(n_estimators=5, max_features=0.7),
-        BaggingClassifier(LogisticRegression(), 3, bootstrap=False),
+        BaggingClassifier(LogisticRegression(), 2, bootstrap=False),
         BaggingClassifier(KNeighborsClassifier(), 5),
         BaggingRegressor(n_estimators=5),
         BaggingRegressor(n_estimators=5, bootstrap=False, max_features=0.7),

@@ -1,6 +1,7 @@
 """Checkpoints, initial models, slices, and leaf values for other rows."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -126,6 +127,36 @@ def hr_clone(model, **options):
     return type(model)(**(model.get_params() | options))
 
 
+# A process that has imported the library, and runs programs in forks of itself.
+FORKING = """
+import json, os, sys
+from hedgerow import GradientBoostingClassifier, GradientBoostingRegressor
+from hedgerow._model_file import atomic
+for line in sys.stdin:
+    program, *sys.argv = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        exec(program, {})
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Return a function that runs a program in a process of its own, and returns its exit code."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", FORKING], **pipes) as process:
+
+        def run(program, *arguments):
+            process.stdin.write(json.dumps([program, "", *map(str, arguments)]) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield run
+        process.stdin.close()
+
+
 SCRIPT = """
 import os, signal, sys
 import numpy as np
@@ -141,14 +172,9 @@ model.save(sys.argv[1] + ".model")
 """
 
 
-def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypatch):
-    script = tmp_path / "fit.py"
-    script.write_text(SCRIPT)
+def test_a_process_that_is_killed_loses_a_few_rounds_at_most(tmp_path, monkeypatch, run):
     for at, code in ((8, -9), (31, -9), (10**6, 0)):
-        done = subprocess.run(
-            [sys.executable, script, tmp_path / "broken", str(at)], check=False, capture_output=True
-        )
-        assert done.returncode == code, done.stderr.decode()
+        assert run(SCRIPT, tmp_path / "broken", at) == code
     monkeypatch.setattr(sys, "argv", ["fit.py", str(tmp_path / "whole"), str(10**6)])
     exec(SCRIPT, {})  # here it is not interrupted
     assert (tmp_path / "broken.model").read_bytes() == (tmp_path / "whole.model").read_bytes()
@@ -211,16 +237,11 @@ GradientBoostingRegressor(n_estimators=4).fit(X, X[:, 0], checkpoint=sys.argv[1]
 """
 
 
-def test_a_killed_write_leaves_nothing_behind_for_good(tmp_path):
+def test_a_killed_write_leaves_nothing_behind_for_good(tmp_path, run):
     """Neither does the next fit delete what others write: other files, and those still open."""
-
-    def run(*arguments):
-        command = [sys.executable, "-c", KILLED_WHILE_WRITING, *arguments]
-        return subprocess.run(command, check=False, capture_output=True)
-
     path = tmp_path / "run"
-    assert run(path, "killed").returncode == -9
-    assert run(tmp_path / "other", "killed").returncode == -9
+    assert run(KILLED_WHILE_WRITING, path, "killed") == -9
+    assert run(KILLED_WHILE_WRITING, tmp_path / "other", "killed") == -9
     left = list(tmp_path.glob(".hedgerow-*.tmp"))
     assert len(left) == 2
     assert not path.exists()
@@ -228,9 +249,9 @@ def test_a_killed_write_leaves_nothing_behind_for_good(tmp_path):
     assert len(mine) == 1
     with next(iter(mine)).open("rb") as writing:
         atomic._lock(writing.fileno())
-        assert run(path, "whole").returncode == 0
+        assert run(KILLED_WHILE_WRITING, path, "whole") == 0
         assert set(left) <= set(tmp_path.iterdir())
-    assert run(path, "whole").returncode == 0
+    assert run(KILLED_WHILE_WRITING, path, "whole") == 0
     assert set(tmp_path.iterdir()) == {path, *left} - mine
 
 

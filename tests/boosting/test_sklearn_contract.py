@@ -22,8 +22,9 @@ SMALL = {"n_estimators": 5, "max_leaves": 4}
 
 @parametrize_with_checks(
     [
-        GradientBoostingClassifier(),
-        GradientBoostingRegressor(),
+        # The automatic search, with few rounds: a check makes up to thirty fits.
+        GradientBoostingClassifier(budget=0.05),
+        GradientBoostingRegressor(budget=0.05),
         GradientBoostingClassifier(n_estimators=100),
         GradientBoostingRegressor(n_estimators=100),
         GradientBoostingClassifier(n_estimators=100, multi_strategy="vector"),
@@ -64,20 +65,24 @@ def test_repr_shows_what_was_changed():
     )
 
 
-@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
-def test_a_pickle_predicts_the_same_in_another_process(cancer, tmp_path, protocol):
+def test_a_pickle_predicts_the_same_in_another_process(cancer, tmp_path):
     X, y = cancer
     model = GradientBoostingClassifier(**SMALL).fit(X, y)
-    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model, protocol))
+    protocols = (2, pickle.HIGHEST_PROTOCOL)
+    for protocol in protocols:
+        (tmp_path / f"{protocol}.pickle").write_bytes(pickle.dumps(model, protocol))
     np.save(tmp_path / "X.npy", X)
     program = (
         "import pickle, sys, numpy as np, pathlib\n"
         "folder = pathlib.Path(sys.argv[1])\n"
-        "model = pickle.loads((folder / 'model.pickle').read_bytes())\n"
-        "np.save(folder / 'p.npy', model.predict_proba(np.load(folder / 'X.npy')))\n"
+        "for path in folder.glob('*.pickle'):\n"
+        "    model = pickle.loads(path.read_bytes())\n"
+        "    np.save(path.with_suffix('.npy'), model.predict_proba(np.load(folder / 'X.npy')))\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), model.predict_proba(X))
+    for protocol in protocols:
+        found = np.load(tmp_path / f"{protocol}.npy")
+        np.testing.assert_array_equal(found, model.predict_proba(X))
 
 
 def test_grid_search_in_two_processes(cancer):

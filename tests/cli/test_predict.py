@@ -1,6 +1,7 @@
 """`hedgerow predict`: the numbers of the Python API, bit for bit."""
 
 import io
+import json
 import sys
 
 import numpy as np
@@ -166,3 +167,47 @@ def test_what_is_wrong_with_standard_input_is_said_of_it(run, numbers, monkeypat
 def test_the_probability_of_the_positive_class_alone(run, classes, new):
     columns = run("predict", classes, new, "--positive-class", "yes").out.splitlines()[0]
     assert columns == "prediction,probability_yes"
+
+
+def test_offsets_are_a_column_of_the_file(run, people, new, tmp_path):
+    table = read_exactly(people)
+    table["exposure"] = np.linspace(-1, 1, len(table))
+    table.to_csv(tmp_path / "train.csv", index=False)
+    out = tmp_path / "model"
+    options = ("--target", "amount", *without("amount"), "--offset", "exposure", "--cv", "2")
+    answer = run("train", tmp_path / "train.csv", *options, "--out", out, *FEW)
+    assert answer.code == 0, answer.err
+    model = hr.load(out / "model.hedgerow")
+    rows = read_exactly(new)
+    rows["exposure"] = 0.5
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    answer = run("predict", out / "model.hedgerow", tmp_path / "new.csv", "--offset", "exposure")
+    assert answer.code == 0, answer.err
+    predicted = read_exactly(io.StringIO(answer.out))["prediction"]
+    assert "exposure" not in model.feature_names_in_
+    X = rows[list(model.feature_names_in_)]
+    assert predicted.tolist() == model.predict(X, offset=rows["exposure"]).tolist()
+    roles = ("--target", "amount", "--offset", "exposure")
+    answer = run("evaluate", out / "model.hedgerow", tmp_path / "new.csv", *roles, "--json")
+    assert answer.code == 0, answer.err
+    r2 = model.score(X, rows["amount"], offset=rows["exposure"])
+    assert json.loads(answer.out)["metrics"]["r2"] == pytest.approx(r2)
+
+
+def test_streamed_offsets_are_those_in_memory(run, numbers, new, tmp_path):
+    rows = read_exactly(new)
+    rows["exposure"] = np.linspace(-1, 1, len(rows))
+    rows.to_parquet(tmp_path / "new.parquet", index=False)
+    out = tmp_path / "p.parquet"
+    options = ("--offset", "exposure", "--out-of-core", "-o", out)
+    answer = run("predict", numbers, tmp_path / "new.parquet", *options)
+    assert answer.code == 0, answer.err
+    expected = hr.load(numbers).predict(rows[FEATURES], offset=rows["exposure"])
+    np.testing.assert_array_equal(pd.read_parquet(out)["prediction"], expected)
+
+
+def test_an_offset_for_a_model_without_scores_is_refused(run, people, tmp_path):
+    options = ("--target", "amount", *without("amount"), "--model", "random_forest")
+    answer = run("train", people, *options, "--offset", "member", "--out", tmp_path, *FEW)
+    assert answer.code != 0
+    assert "--offset: a RandomForestRegressor has no scores" in answer.err

@@ -508,3 +508,20 @@ def test_one_target_in_the_rows_of_all_workers():
     X = pd.DataFrame({"a": np.arange(90.0)})
     with pytest.warns(hr.NoSplitWarning, match="the target is the same in every row"):
         fit_together(hr.GradientBoostingRegressor(n_estimators=1), X, np.ones(90), [0, 30, 90])
+
+
+@pytest.mark.parametrize("loss", ["poisson", "absolute_error", "squared_error", "huber"])
+def test_offsets(tmp_path, loss):
+    X, y = table()
+    offset = np.random.default_rng(5).normal(size=len(y))
+    delta = {"delta": 0.5} if loss == "huber" else {}
+    model = hr.GradientBoostingRegressor(**SETTINGS, **delta, loss=loss, early_stopping=True)
+    assert_same_bytes(tmp_path, model, X, np.abs(y), [0, 900, 900, len(y)], offset=offset)
+
+
+def test_offsets_of_three_classes(tmp_path):
+    X, y = table()
+    offset = np.random.default_rng(5).normal(size=(len(y), 3))
+    model = hr.GradientBoostingClassifier(**SETTINGS)
+    labels = np.digitize(y, [-0.5, 0.5])
+    assert_same_bytes(tmp_path, model, X, labels, [0, 700, 1900, len(y)], offset=offset)

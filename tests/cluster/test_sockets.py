@@ -7,6 +7,7 @@ import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -94,16 +95,15 @@ def test_the_error_of_a_worker_is_raised_and_the_others_end():
     assert_no_process_is_left()
 
 
-def test_a_killed_worker_ends_all_others_at_once():
-    started = time.monotonic()
+def test_a_killed_worker_ends_all_others_at_once(tmp_path):
     with pytest.raises(ClusterError, match=r"orker 1 (has left|ended with exit code -9|cannot be)"):
-        run_processes(cluster_work.dies, 3)
-    assert time.monotonic() - started < 20
+        run_processes(partial(cluster_work.dies, at=tmp_path / "death"), 3)
+    assert time.time() - (tmp_path / "death").stat().st_mtime < 10
     assert_no_process_is_left()
 
 
 def test_a_frozen_worker_is_lost_after_a_while():
-    with pytest.raises(ClusterError, match="worker 1 has given no sign of life for 2 s"):
+    with pytest.raises(ClusterError, match="worker 1 has not responded for 2 s"):
         run_processes(cluster_work.freezes, 3, silence=2.0)
     assert_no_process_is_left()
 

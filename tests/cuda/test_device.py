@@ -78,6 +78,14 @@ def test_classifiers_of_three_classes_have_the_same_file(sampling, opened, tmp_p
 
 
 @ON_BOTH
+def test_offsets_give_the_same_file(opened, tmp_path):
+    offset = np.sin(np.arange(3 * len(NUMBERS))).reshape(-1, 3)
+    model = hr.GradientBoostingClassifier(**SMALL)
+    files = [file_of(model, tmp_path, d, X, LABELS, offset=offset) for d in ("cpu", "cuda")]
+    assert files[0] == files[1]
+
+
+@ON_BOTH
 def test_rankers_have_the_same_file(opened, tmp_path):
     files = [
         file_of(

@@ -83,10 +83,8 @@ def test_a_frozen_worker_is_lost(mortal):
 
 
 def test_a_fit_survives_the_kill_of_a_worker(mortal, tmp_path):
-    started = time.monotonic()
     fitted = model().fit(*collections(), callbacks=[dask_work.KillOnce(tmp_path, 1)])
-    assert time.monotonic() - started < 20
-    assert (tmp_path / "killed").exists()
+    assert time.time() - (tmp_path / "killed").stat().st_mtime < 20
     assert is_expected(fitted)
     assert nothing_is_left(mortal)
 
@@ -200,7 +198,7 @@ def test_a_cluster_without_workers_is_an_error(monkeypatch):
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **OPTIONS) as cluster,
         distributed.Client(cluster),
-        pytest.raises(ClusterError, match="No Dask worker is there"),
+        pytest.raises(ClusterError, match="No Dask worker is available"),
     ):
         model().fit(*collections())
 

@@ -259,3 +259,20 @@ def test_settings_that_are_no_numbers_are_refused(threads, value):
         pytest.raises(ParameterError, match=r"hedgerow\.retries=.* must be a number"),
     ):
         hd.GradientBoostingRegressor(n_estimators=2).fit(*collections)
+
+
+def test_offsets_are_collections_too(threads):
+    sizes = [200, 0, 300, 400]
+    counts, offset = T.abs().round(), WEIGHTS.rename("offset")
+    rows = [uneven(each, sizes) for each in (FRAME, counts, offset)]
+    valid = (FRAME[:300], counts[:300], None, offset[:300])
+    options = {"loss": "poisson", "n_estimators": 4}
+    model = hd.GradientBoostingRegressor(**options)
+    model.fit(rows[0], rows[1], offset=rows[2], eval_set=[valid])
+    local = hr.GradientBoostingRegressor(**options)
+    local.fit(FRAME, counts, offset=offset, eval_set=[valid])
+    assert same(model, local)
+    assert model.evals_result_ == local.evals_result_
+    expected = local.predict(FRAME, offset=offset)
+    np.testing.assert_array_equal(model.predict(rows[0], offset=rows[2]).compute(), expected)
+    np.testing.assert_array_equal(model.predict(FRAME, offset=offset), expected)

@@ -126,3 +126,31 @@ def test_a_worker_keeps_few_models(frame):
 def test_predictions_run_on_the_cluster(processes, frame):
     model = fitted(T, hr.GradientBoostingRegressor)
     np.testing.assert_array_equal(hd.predict(model, frame).compute(), model.predict(FRAME))
+
+
+def test_predictions_add_the_offset_of_each_partition(frame):
+    offset = pd.Series(np.linspace(-2, 2, 200), index=FRAME.index)
+    model = fitted(TWO)
+    parts = dd.from_pandas(offset, npartitions=frame.npartitions)
+    found = hd.predict_proba(model, frame, offset=parts).compute()
+    expected = model.predict_proba(FRAME, offset=offset)
+    assert list(found.index) == list(FRAME.index)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    found = hd.predict(model, frame, offset=parts).compute()
+    assert found.tolist() == model.predict(FRAME, offset=offset).tolist()
+
+
+def test_predictions_of_arrays_add_an_offset_with_other_chunks():
+    table, offset = FRAME[["a", "b", "c"]].to_numpy(), rng.randn(200, 3)
+    model = fitted(THREE, X=table)
+    X, added = da.from_array(table, chunks=(70, 3)), da.from_array(offset, chunks=(50, 2))
+    found = hd.predict_proba(model, X, offset=added)
+    assert found.shape == (200, 3)
+    np.testing.assert_array_equal(found.compute(), model.predict_proba(table, offset=offset))
+
+
+def test_an_offset_with_other_partitions_is_refused(frame):
+    model = fitted(T, hr.GradientBoostingRegressor)
+    offset = dd.from_pandas(T, npartitions=9)
+    with pytest.raises(hr.DataError, match="offset has 9 partitions"):
+        hd.predict(model, frame, offset=offset)

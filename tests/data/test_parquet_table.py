@@ -382,7 +382,7 @@ REFUSED = {
     "csv": (lambda: Path("a.csv").touch() or "a.csv", "from_csv"),
     "number": (lambda: 3, "paths=3 is not allowed"),
     "empty list": (list, "is not allowed"),
-    "address": (lambda: "s3://bucket/a.parquet", "is an address"),
+    "address": (lambda: "s3://bucket/a.parquet", "is a URL"),
     "twice": (lambda: [one(x=[1], y=[1]), "a.parquet"], "listed twice"),
     "no target": (lambda: one(x=[1]), "target='y': a.parquet has no such column"),
     "only target": (lambda: one(y=[1]), "no columns besides"),
@@ -572,7 +572,7 @@ def test_csv_files_are_converted_to_a_folder_in_which_nothing_is_replaced():
     table = hr.ParquetTable.from_csv("a.csv", to="new", target="y", verbose=0)
     assert table.paths == [str(Path("new", "a.parquet"))]
     assert table.read().to_pydict() == {"x": [1.0, 2.5, None], "s": ["a, b\nc", None, "d"]}
-    with pytest.raises(hr.DataError, match="exists already"):
+    with pytest.raises(hr.DataError, match="already exists"):
         hr.ParquetTable.from_csv("a.csv", to="new", target="y")
 
 
@@ -610,3 +610,48 @@ def test_a_table_can_be_pickled(small_table):
     assert copy.read().equals(small_table.read())
     model = BOOSTING(n_estimators=2).fit(small_table)
     np.testing.assert_array_equal(model.predict(copy), model.predict(small_table))
+
+
+def test_offsets_are_columns_of_the_files(tmp_path):
+    frame = mixed_frame()
+    frame["exposure"] = np.log(frame.weight + 0.1)
+    paths = write(frame)
+    features = ["double", "byte", "text", "whole"]
+    columns = {"target": "y", "offset": "exposure", "columns": features}
+    table = hr.ParquetTable(paths, **columns)
+    streamed = BOOSTING(n_estimators=5).fit(table, eval_set=table)
+    local = BOOSTING(n_estimators=5)
+    entry = (frame[features], frame.y, None, frame.exposure)
+    local.fit(frame[features], frame.y, offset=frame.exposure, eval_set=[entry])
+    np.testing.assert_array_equal(streamed.predict(table), local.predict(entry[0], offset=entry[3]))
+    assert streamed.evals_result_ == local.evals_result_
+    part = table.take([700, 3, 512])
+    expected = local.predict(
+        frame[features].iloc[[700, 3, 512]], offset=frame.exposure[[700, 3, 512]]
+    )
+    np.testing.assert_array_equal(streamed.predict(part), expected)
+    hr.predict_parquet(streamed, table, tmp_path / "out.parquet", keep=["group"])
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_array_equal(written.prediction, local.predict(entry[0], offset=entry[3]))
+    assert list(written.columns) == ["group", "prediction"]
+    with pytest.raises(hr.DataError, match="offset='exposure' already"):
+        streamed.predict(table, offset=frame.exposure)
+    with pytest.raises(hr.ParameterError, match="target and offset both name"):
+        hr.ParquetTable(paths, target="y", offset="y")
+    result = hr.cross_validate(BOOSTING(n_estimators=5), table)
+    same = hr.cross_validate(BOOSTING(n_estimators=5), *entry[:2], offset=entry[3])
+    np.testing.assert_array_equal(result.oof_prediction, same.oof_prediction)
+
+
+def test_an_offset_of_several_scores_is_a_list_of_columns():
+    frame = mixed_frame()
+    for k, name in enumerate(["low", "mid", "high"]):
+        frame[f"o_{name}"] = frame.weight * (k - 1)
+    names = ["o_low", "o_mid", "o_high"]
+    paths = write(frame)
+    table = hr.ParquetTable(paths, target="label", offset=names, columns=["double", "byte"])
+    model = hr.GradientBoostingClassifier(n_estimators=3)
+    expected = model.fit(table).predict_proba(table)
+    local = model.fit(frame[["double", "byte"]], frame.label, offset=frame[names])
+    p = local.predict_proba(frame[["double", "byte"]], offset=frame[names])
+    np.testing.assert_array_equal(expected, p)

@@ -51,6 +51,7 @@ BOOST = {
     "min_samples_leaf": 5,
 }
 FOREST = {"n_estimators": 7, "max_depth": 5, "categorical_features": CATEGORICAL}
+ADABOOST = {"n_estimators": 6, "max_depth": 2, "categorical_features": CATEGORICAL}
 KINDS: dict[str, Any] = {
     "regressor": lambda y: (hr.GradientBoostingRegressor(**BOOST), y),
     "poisson": lambda y: (hr.GradientBoostingRegressor(loss="poisson", **BOOST), np.exp(y / 3)),
@@ -101,6 +102,13 @@ KINDS: dict[str, Any] = {
             ),
             n_estimators=5,
         ),
+        _classes(y),
+    ),
+    "real_adaboost": lambda y: (hr.AdaBoostClassifier(algorithm="real", **ADABOOST), y > 0.8),
+    "gentle_adaboost": lambda y: (hr.AdaBoostClassifier(algorithm="gentle", **ADABOOST), y > 0.8),
+    "logit_adaboost": lambda y: (hr.AdaBoostClassifier(algorithm="logit", **ADABOOST), y > 0.8),
+    "real_classes": lambda y: (
+        hr.AdaBoostClassifier(algorithm="real", **ADABOOST),
         _classes(y),
     ),
     "tree": lambda y: (

@@ -666,3 +666,56 @@ def test_a_run_can_be_interrupted():
         hr.cross_validate(model, X, Y, params={"callbacks": [interrupt]}, verbose=1)
     assert len(rounds) == 12
     assert not hasattr(model, "n_iter_")
+
+
+OFFSET = RNG.normal(size=N)
+COUNTS = RNG.poisson(np.exp(0.3 * X[:, 0] - 1 + OFFSET)).astype(float)
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_offsets_are_split_like_the_rows(early_stopping):
+    model = hr.GradientBoostingRegressor(loss="poisson", **SMALL)
+    options = {"early_stopping": early_stopping, "share_bins": False}
+    scoring = ["poisson_deviance", "neg_root_mean_squared_error"]
+    result = hr.cross_validate(model, X, COUNTS, offset=OFFSET, scoring=scoring, **options)
+    for number, fold in enumerate(result.folds):
+        by_hand, train, held_out = clone(model), fold.train, fold.held_out
+        entry = (X[held_out], COUNTS[held_out], None, OFFSET[held_out])
+        by_hand.set_params(early_stopping=early_stopping)
+        by_hand.fit(X[train], COUNTS[train], offset=OFFSET[train], eval_set=[entry])
+        predicted = by_hand.predict(X[held_out], offset=OFFSET[held_out])
+        np.testing.assert_array_equal(result.oof_prediction[held_out], predicted)
+        error = root_mean_squared_error(COUNTS[held_out], predicted)
+        assert -result.scores["neg_root_mean_squared_error"][number] == pytest.approx(error)
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "accuracy", "error"])
+def test_scores_of_classes_use_the_offset(scoring):
+    model, y = hr.GradientBoostingClassifier(**SMALL), (COUNTS > 0).astype(int)
+    result = hr.cross_validate(model, X, y, offset=3.0 * OFFSET, scoring=scoring)
+    without = hr.cross_validate(model, X, y, scoring=scoring)
+    (name,) = result.mean
+    better = result.mean[name] - without.mean[name]
+    assert (better if scoring in ("roc_auc", "accuracy") else -better) > 0.03
+
+
+def test_the_score_of_a_model_uses_the_offset():
+    y = (COUNTS > 0).astype(int)
+    rows = {"offset": OFFSET, "qid": GROUPS}
+    result = hr.cross_validate(hr.GradientBoostingRanker(**SMALL), X, y, **rows)
+    fold = result.folds[0].held_out
+    expected = result.models[0].score(X[fold], y[fold], qid=GROUPS[fold], offset=OFFSET[fold])
+    assert next(iter(result.scores.values()))[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (hr.RandomForestRegressor(), {"offset": OFFSET}, "RandomForestRegressor does not accept"),
+        (hr.GradientBoostingRegressor(), {"offset": OFFSET[1:]}, "offset has 239"),
+        (hr.GradientBoostingRegressor(), {"params": {"offset": OFFSET}}, "offset=…"),
+    ],
+)
+def test_offsets_that_cannot_be_used_are_refused(model, options, message):
+    with pytest.raises((DataError, ParameterError), match=message):
+        hr.cross_validate(model, X, Y, **options)

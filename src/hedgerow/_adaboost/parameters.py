@@ -30,7 +30,7 @@ def _is_estimator(value: Any) -> bool:
     return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
 
 
-ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator)
+ESTIMATOR = ParameterKind("an estimator with fit and predict", _is_estimator, "SklearnEstimator")
 
 MAX_DEPTH = Parameter(
     "max_depth",

@@ -32,7 +32,10 @@ BAGGING_PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(
-            ParameterKind("an estimator with fit, predict and get_params", is_estimator), NOTHING
+            ParameterKind(
+                "an estimator with fit, predict and get_params", is_estimator, "SklearnEstimator"
+            ),
+            NOTHING,
         ),
         "The base estimator, a clone of which is fitted to each sample. None is a fully grown "
         "decision tree.",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._boosting.initial_estimator import initial_scores
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
 from hedgerow._data.binned_rows import TreeRows, rows_of
@@ -93,6 +94,8 @@ class BoostedModel:
         How a survival model turns scores into times.
     quantiles : tuple of float
         The levels of predicted quantiles or expectiles.
+    init_estimator : fitted estimator, optional
+        What predicts the scores before the first round, in place of 0.
     """
 
     schema: TableSchema
@@ -106,6 +109,14 @@ class BoostedModel:
     spread: Spread = CONSTANT_SPREAD
     curve: SurvivalCurve | None = None
     quantiles: tuple[float, ...] = ()
+    init_estimator: Any = None
+
+    def initial_scores(self, X: Any) -> Floats | None:
+        """Return the scores of a table before the first round; None if they are 0."""
+        if self.init_estimator is None:
+            return None
+        n_outputs = self.ensemble.n_outputs
+        return initial_scores(self.init_estimator, X, self.link, self.classes, n_outputs)
 
     def first_rounds(self, n_rounds: int) -> BoostedModel:
         """Return the model after some of the rounds."""

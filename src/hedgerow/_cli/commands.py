@@ -20,6 +20,7 @@ from hedgerow._cli.options import (
     data_argument,
     debug_option,
     json_option,
+    offset_option,
     positive_option,
     reading_options,
     threads_option,
@@ -47,6 +48,7 @@ class _LazyCommand(click.Command):
 @click.command(cls=_LazyCommand, short_help="Train a model on a file.")
 @data_argument
 @truth_options
+@offset_option
 @click.option("--groups", metavar="COL", help="Column of group labels: groups are never split.")
 @click.option("--drop", metavar="COL,...", default="", help="Columns to ignore.")
 @reading_options
@@ -115,6 +117,7 @@ def train() -> None:
     help=f"Coverage of the prediction interval. [default: {COVERAGE}]",
 )
 @click.option("--id", "keep", metavar="COL", help="Column to copy next to the predictions.")
+@offset_option
 @threads_option
 @reading_options
 @debug_option
@@ -130,6 +133,7 @@ def predict() -> None:
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @data_argument
 @truth_options
+@offset_option
 @positive_option("Add precision, recall, F1 and average precision of this class.")
 @reading_options
 @json_option

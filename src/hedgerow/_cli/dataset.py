@@ -37,6 +37,7 @@ class Roles:
     qid: str | None = None
     weights: str | None = None
     groups: str | None = None
+    offset: str | None = None
     drop: tuple[str, ...] = ()
     drop_missing_target: bool = False
     target_kind: ColumnKind = "any"
@@ -50,6 +51,7 @@ class Roles:
             "--qid": self.qid,
             "--weights": self.weights,
             "--groups": self.groups,
+            "--offset": self.offset,
         }
         return {option: name for option, name in by_option.items() if name is not None}
 
@@ -76,6 +78,12 @@ class LabeledDataset:
     weights: Any = None
     groups: Any = None
     qid: Any = None
+    offset: Any = None
+
+    @property
+    def of_predictions(self) -> dict[str, Any]:
+        """The arguments of predictions, beside X."""
+        return {} if self.offset is None else {"offset": self.offset}
 
     @property
     def n_rows(self) -> int:
@@ -89,7 +97,7 @@ class LabeledDataset:
 
     def take(self, rows: Indices) -> LabeledDataset:
         """Return some of the rows."""
-        parts = (self.X, self.y, self.weights, self.groups, self.qid)
+        parts = (self.X, self.y, self.weights, self.groups, self.qid, self.offset)
         return LabeledDataset(*(None if part is None else _rows_of(part, rows) for part in parts))
 
 
@@ -198,6 +206,7 @@ def read_dataset(
         weights=_column(table, roles.weights),
         groups=_column(table, roles.groups),
         qid=_column(table, roles.qid),
+        offset=_column(table, roles.offset),
     )
 
 
@@ -220,6 +229,7 @@ def _streamed_dataset(
         weights=columns.get("--weights"),
         groups=columns.get("--groups"),
         qid=columns.get("--qid"),
+        offset=columns.get("--offset"),
     )
     dataset = dataset if rows is None else dataset.take(rows)
     if pd.isna(dataset.y).to_numpy().any():
@@ -279,20 +289,30 @@ def _read_table(
 
 
 def read_features(
-    path: DataFiles, reading: Reading, expected: ExpectedColumns, keep: str | None
-) -> tuple[Any, Any]:
-    """Read rows to predict, and a column to copy next to the predictions, unchanged."""
+    path: DataFiles,
+    reading: Reading,
+    expected: ExpectedColumns,
+    keep: str | None,
+    offset: str | None = None,
+) -> tuple[Any, Any, Any]:
+    """Read rows to predict, a column to copy next to the predictions, unchanged, and offsets."""
+    others = [name for name in (keep, offset) if name is not None]
     if isinstance(path, ParquetPaths):
-        X = open_parquet(path, reading, [] if keep is None else [keep], expected)
-        return X, None if keep is None else _read_one(X, keep)
-    table = read_file(path, expected.with_names(reading), expected.kind_of, expected.n_features)
+        X = open_parquet(path, reading, others, expected)
+        return X, *(None if name is None else _read_one(X, name) for name in (keep, offset))
+
+    def kind_of(name: str) -> ColumnKind:
+        return "number" if name == offset else expected.kind_of(name)
+
+    table = read_file(path, expected.with_names(reading), kind_of, expected.n_features)
     source = source_name(path)
     if isinstance(table, SparseFile):
-        if keep is not None:
-            raise DataError(f"{source} has no column {keep!r}: {_NAMELESS}")
-        return expected.rows(table, source), None
-    require_columns(table, [] if keep is None else [keep], source)
-    return expected.columns(table, Roles(), source), _column(table, keep)
+        if others:
+            raise DataError(f"{source} has no column {others[0]!r}: {_NAMELESS}")
+        return expected.rows(table, source), None, None
+    require_columns(table, others, source)
+    features = expected.columns(table, Roles(), source)
+    return features, _column(table, keep), _column(table, offset)
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:

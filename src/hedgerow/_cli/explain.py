@@ -35,7 +35,7 @@ def explain(
     if out != STANDARD:
         output.require_table_name(out)
     model = load_model(model_file)
-    X, _ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
+    X, *_ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
     rows = np.arange(X.shape[0]) if selection is None else _row_numbers(selection, X.shape[0])
     explained = shap_values(model, LabeledDataset(X, None).take(rows).X)
     if out is not None:

@@ -172,9 +172,18 @@ def fit_options(model: Any, dataset: LabeledDataset) -> dict[str, Any]:
         if "sample_weight" not in accepted:
             raise ParameterError(f"--weights: {type(model).__name__} does not support weights.")
         options["sample_weight"] = dataset.weights
+    if dataset.offset is not None:
+        require_offset(model, "")
+        options["offset"] = dataset.offset
     if dataset.groups is not None and "groups" in accepted:
         options["groups"] = dataset.groups
     return options
+
+
+def require_offset(model: Any, name: str | None) -> None:
+    """Refuse an offset for a model that is no gradient boosting."""
+    if name is not None and "offset" not in signature(model.fit).parameters:
+        raise ParameterError(f"--offset: a {type(model).__name__} has no scores to add it to.")
 
 
 def load_model(path: Path) -> Any:

@@ -184,6 +184,13 @@ truth_options = _together(
 )
 
 
+offset_option = click.option(
+    "--offset",
+    metavar="COL",
+    help="Gradient boosting: column that is added to scores, such as the log of an exposure.",
+)
+
+
 def positive_option(what: str) -> Callable[[Command], Command]:
     """Add --positive-class with this help."""
     return click.option("--positive-class", "positive", metavar="CLASS", help=what)

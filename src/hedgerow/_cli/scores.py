@@ -15,6 +15,7 @@ from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION
 from hedgerow._cli.dataset import LabeledDataset, suggestion
 from hedgerow._data.names import listed
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
+from hedgerow._validation.predictions import WithOffset
 from hedgerow._validation.scoring import OWN_SCORE
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -36,8 +37,9 @@ def measure(model: Any, dataset: LabeledDataset, positive: str | None = None) ->
     if positive is None:
         return scores
     label, rows = positive_class(positive, model), (dataset.X, dataset.y, dataset.weights)
+    on_rows = model if dataset.offset is None else WithOffset(model, dataset.offset)
     return scores | {
-        name: _class_score(label, name, model, *rows) for name in _class_metrics(model)
+        name: _class_score(label, name, on_rows, *rows) for name in _class_metrics(model)
     }
 
 
@@ -45,7 +47,8 @@ def _measure(model: Any, dataset: LabeledDataset) -> Scores:
     if isinstance(model, hr.GradientBoostingRanker):
         return _score_ranking(model, dataset)
     if isinstance(model, hr.GradientBoostingSurvival):
-        score = model.score(dataset.X, dataset.y, sample_weight=dataset.weights)
+        options = {"sample_weight": dataset.weights} | dataset.of_predictions
+        score = model.score(dataset.X, dataset.y, **options)
         return {_SCORE_NAMES["survival"]: float(score)}
     if is_classifier(model):
         return _score_classes(model, dataset)
@@ -137,19 +140,19 @@ def require_truth(model: Any, dataset: LabeledDataset) -> None:
 
 def _score_ranking(model: Any, dataset: LabeledDataset) -> Scores:
     def ndcg(k: int | None) -> float:
-        truth = {"qid": dataset.qid, "sample_weight": dataset.weights}
+        truth = {"qid": dataset.qid, "sample_weight": dataset.weights} | dataset.of_predictions
         return float(model.score(dataset.X, dataset.y, k=k, **truth))
 
     return {f"ndcg@{_TOP}": ndcg(_TOP), _SCORE_NAMES["ranking"]: ndcg(None)}
 
 
 def _score_classes(model: Any, dataset: LabeledDataset) -> Scores:
-    numbers = _class_numbers(model, dataset)
+    numbers, options = _class_numbers(model, dataset), dataset.of_predictions
     weights = read_weights(dataset.weights, len(numbers))
     if not hasattr(model, "predict_proba"):
-        predicted = np.searchsorted(model.classes_, model.predict(dataset.X))
+        predicted = np.searchsorted(model.classes_, model.predict(dataset.X, **options))
         return {"accuracy": float(sk.accuracy_score(numbers, predicted, sample_weight=weights))}
-    p = model.predict_proba(dataset.X)
+    p = model.predict_proba(dataset.X, **options)
     prediction = p[:, 1] if p.shape[1] == 2 else p
     all_occur = len(np.unique(numbers)) == len(model.classes_)
     return {
@@ -180,7 +183,7 @@ def require_classes(labels: Any, classes: Any) -> None:
 
 def _score_numbers(model: Any, dataset: LabeledDataset) -> Scores:
     target = read_regression_target(dataset.y, dataset.n_rows)
-    prediction = model.predict(dataset.X)
+    prediction = model.predict(dataset.X, **dataset.of_predictions)
     if np.ndim(prediction) != 1:
         raise ParameterError("metrics are not available for several outputs or quantiles.")
     weights = read_weights(dataset.weights, len(target))

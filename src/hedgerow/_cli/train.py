@@ -36,7 +36,7 @@ from hedgerow.exceptions import ParameterError
 
 _ROUNDS_PER_LINE = 100  # of progress, if there is no terminal for a bar
 _TOP_FEATURES = 5
-_ROLES = ("target", "event", "qid", "weights", "groups", "drop_missing_target")
+_ROLES = ("target", "event", "qid", "weights", "groups", "offset", "drop_missing_target")
 
 
 def train(as_json: bool, **options: Any) -> None:
@@ -199,7 +199,7 @@ class Training:
         dataset, n_folds = self.dataset, self.n_folds
         assert n_folds is not None
         options = fit_options(model, dataset)
-        weights = options.pop("sample_weight", None)
+        weights, offset = options.pop("sample_weight", None), options.pop("offset", None)
         options.pop("groups", None)
         scores = hr.cross_validate(
             model,
@@ -208,6 +208,7 @@ class Training:
             cv=folds(n_folds, dataset, self.seed, stratify=stratify),
             groups=dataset.keep_together,
             sample_weight=weights,
+            offset=offset,
             scoring=fold_scores(model, self.task_choice.name, label),
             params=options,
             verbose=0 if self.quiet else 1,
@@ -230,6 +231,8 @@ class Training:
             return "--no-report"
         if evaluation is None or evaluation.test_set is None:
             return "there is no test set to report on"
+        if evaluation.test_set.offset is not None:
+            return "reports do not take an offset"
         self._note("writing the report")
         try:
             write_report(model, evaluation.test_set, path, self.roles.target, label)

@@ -98,6 +98,16 @@ class BinnedMatrix:
         """Number of features."""
         return self.by_column.shape[0]
 
+    @property
+    def n_entries(self) -> int:
+        """Bins that are added up to the histograms of all rows; features may share a column."""
+        return self.n_rows * (int(self.places[:, 0].max(initial=-1)) + 1)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the bins."""
+        return self.by_column.nbytes + (0 if self.by_row is None else self.by_row.nbytes)
+
     def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
         columns_only = self.by_row is None
         matrix = replace(self, by_row=None)
@@ -647,8 +657,8 @@ def report_infinity(table: BinnableTable) -> NoReturn:
     )
     where = j if table.names is None else repr(table.names[j])
     raise DataError(
-        f"X, column {where} contains infinity (first in row {row}). Replace infinities by NaN, "
-        "which means missing, or by a large finite number."
+        f"X, column {where} contains infinity (first in row {row}). Replace infinities with NaN, "
+        "which means missing, or with a large finite number."
     )
 
 

@@ -144,7 +144,9 @@ def labelled(codes: NDArray[Any], values: Iterable[Any], where: str) -> LabelCol
     if kind == "number":  # True among numbers is 1
         labels = [int(v) if isinstance(v, bool) else v for v in labels]
     if math.inf in labels or -math.inf in labels:
-        raise DataError(f"{where} contains infinity as a category. Replace it by a finite number.")
+        raise DataError(
+            f"{where} contains infinity as a category. Replace it with a finite number."
+        )
     return LabelColumn(codes, labels, kind)
 
 

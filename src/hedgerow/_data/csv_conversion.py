@@ -75,7 +75,7 @@ def _targets(sources: Sequence[str], folder: Path) -> list[Path]:
     for target in targets:
         if target.exists():
             raise DataError(
-                f"to: {target} exists already, and is not replaced. Open it with ParquetTable, "
+                f"to: {target} already exists, and is not replaced. Open it with ParquetTable, "
                 "remove it, or choose another folder."
             )
     return targets

@@ -8,12 +8,12 @@ while trees grow. The forecast counts the whole process, as a container's limit 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from hedgerow._data.binning import row_bytes
 from hedgerow._data.parquet_table import ParquetTable
@@ -78,7 +78,7 @@ class MemoryEstimate:
 
 
 def memory_estimate(
-    X: Any, estimator: Any = None, *, n_outputs: int | None = None
+    X: Any, estimator: BaseEstimator | None = None, *, n_outputs: int | None = None
 ) -> MemoryEstimate:
     """Forecast the memory of a fit of gradient boosting, without fitting.
 
@@ -138,7 +138,7 @@ def _widest_batch(widths: Sequence[int]) -> int:
 
 
 def forecast(
-    estimator: Any, n_rows: int, n_features: int, n_outputs: int, of_rows: _Rows
+    estimator: BaseEstimator | None, n_rows: int, n_features: int, n_outputs: int, of_rows: _Rows
 ) -> MemoryEstimate:
     """Return the forecast of a fit whose data is known."""
     get = _parameters(estimator)
@@ -243,7 +243,7 @@ def _held_out(get: Any) -> float:
     return float(1.0 - kept)
 
 
-def _parameters(estimator: Any) -> Any:
+def _parameters(estimator: BaseEstimator | None) -> Callable[[str], Any]:
     if estimator is None:
         return _DEFAULTS.__getitem__
     if not hasattr(estimator, "boosting"):
@@ -268,7 +268,7 @@ def _shape(X: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _count_outputs(X: Any, estimator: Any) -> int:
+def _count_outputs(X: Any, estimator: BaseEstimator | None) -> int:
     if not isinstance(X, ParquetTable) or X.target is None:
         return 1
     if not isinstance(X.target, str):
@@ -280,7 +280,7 @@ def _count_outputs(X: Any, estimator: Any) -> int:
 
 
 def require_memory(
-    limit: Any, estimator: Any, X: Any, n_outputs: int = 1, *, has_weights: bool = False
+    limit: Any, estimator: BaseEstimator, X: Any, n_outputs: int = 1, *, has_weights: bool = False
 ) -> None:
     """Refuse a fit whose forecast exceeds a limit."""
     allowed = read_bytes(limit, "memory_limit")
@@ -299,7 +299,7 @@ def require_memory(
 
 
 def read_bytes(value: Any, name: str) -> int:
-    """Return a number of bytes: a number, or a text such as "4GB", "512 MiB" or "1.5e9"."""
+    """Return a number of bytes: a number, or a string such as "4GB", "512 MiB" or "1.5e9"."""
     number: float | None = None
     if isinstance(value, int | float | np.number) and not isinstance(value, bool):
         number = float(value)
@@ -312,8 +312,8 @@ def read_bytes(value: Any, name: str) -> int:
                 number = None
     if number is None or not np.isfinite(number) or number <= 0:
         raise ParameterError(
-            f"{name}={value!r} is not allowed; it must be a number of bytes > 0, or a text such as "
-            "'4GB' or '512MiB'."
+            f"{name}={value!r} is not allowed; it must be a number of bytes > 0, or a string such "
+            "as '4GB' or '512MiB'."
         )
     return int(number)
 

@@ -30,6 +30,8 @@ def predict_parquet(
 ) -> None:
     """Predict the rows of a `ParquetTable` and write a Parquet file, a block of rows at a time.
 
+    An offset of the table is added to the scores of gradient boosting.
+
     The file has the columns to keep, then ``prediction`` (``prediction_0`` and so on for several
     outputs) and, with `proba`, ``probability_<class>`` for each class. It is complete or absent: an
     existing file is replaced when the new one is finished.
@@ -54,14 +56,16 @@ def predict_parquet(
     _check_keep(keep)
     classes = _classes_of(model) if proba else None
     target = _target(path, table)
+    offsets = [table.offset] if isinstance(table.offset, str) else list(table.offset or ())
     types = {name: table.type_of(name, "keep") for name in keep}
 
     def columns_of(batch: Any) -> Any:
         kept = {name: batch.column(name).cast(types[name]) for name in keep}
         features = batch.select(list(table.columns))
-        return _joined(kept, _columns(model, features, classes))
+        options = {"offset": batch.select(offsets)} if offsets else {}
+        return _joined(kept, _columns(model, features, classes, options))
 
-    write_blocks(table, target, columns_of, keep, verbose)
+    write_blocks(table, target, columns_of, [*keep, *offsets], verbose)
 
 
 def write_blocks(
@@ -95,7 +99,7 @@ def _target(path: Any, table: ParquetTable) -> Path:
         raise ParameterError(f"path={path!r} is not allowed; it must be a file name.")
     target = Path(path)
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise ParameterError(f"path={str(path)!r} is a folder, or is in a folder that is absent.")
+        raise ParameterError(f"path={str(path)!r} is a folder, or its folder does not exist.")
     if os.path.realpath(target) in {os.path.realpath(source) for source in table.paths}:
         raise ParameterError(f"path={str(path)!r} is a file of the table to predict.")
     return target
@@ -116,13 +120,15 @@ def _classes_of(model: Any) -> NDArray[Any]:
     return classes
 
 
-def _columns(model: Any, features: Any, classes: NDArray[Any] | None) -> dict[str, Any]:
-    predicted = np.asarray(model.predict(features))
+def _columns(
+    model: Any, features: Any, classes: NDArray[Any] | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    predicted = np.asarray(model.predict(features, **options))
     columns = {"prediction": predicted}
     if predicted.ndim > 1:
         columns = {f"prediction_{k}": column for k, column in enumerate(predicted.T)}
     if classes is not None:
-        probabilities = model.predict_proba(features)
+        probabilities = model.predict_proba(features, **options)
         labels = classes.tolist()
         columns |= {f"probability_{c}": probabilities[:, k] for k, c in enumerate(labels)}
     return columns

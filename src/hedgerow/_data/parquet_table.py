@@ -47,6 +47,9 @@ class ParquetTable:
         The column of sample weights.
     groups : str, optional
         The column of groups, as `fit` takes them; for a ranker, that of the queries.
+    offset : str or list of str, optional
+        The column of offsets, which gradient boosting adds to scores, in fits and predictions; a
+        list if a row has several scores.
     columns : list of str, optional
         The features; by default all columns but those above. Columns in which pandas stores an
         index are left out.
@@ -84,9 +87,10 @@ class ParquetTable:
         target: str | Sequence[str] | None = None,
         weight: str | None = None,
         groups: str | None = None,
+        offset: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self._set(ParquetFiles(find_files(paths)), target, weight, groups, columns)
+        self._set(ParquetFiles(find_files(paths)), target, weight, groups, offset, columns)
 
     def _set(
         self,
@@ -94,12 +98,13 @@ class ParquetTable:
         target: str | Sequence[str] | None,
         weight: str | None,
         groups: str | None,
+        offset: str | Sequence[str] | None,
         columns: Sequence[str] | None,
     ) -> None:
         self._files = files
         self._rows: NDArray[np.intp] | None = None
-        self.target, self.weight, self.groups = target, weight, groups
-        roles = _roles(target, weight, groups)
+        self.target, self.weight, self.groups, self.offset = target, weight, groups, offset
+        roles = _roles(target=target, weight=weight, groups=groups, offset=offset)
         for argument, name in roles:
             files.position(name, argument)
         others = {name for _, name in roles}
@@ -122,6 +127,7 @@ class ParquetTable:
         target: str | Sequence[str] | None = None,
         weight: str | None = None,
         groups: str | None = None,
+        offset: str | Sequence[str] | None = None,
         columns: Sequence[str] | None = None,
         delimiter: str = ",",
         verbose: int = 0,
@@ -141,7 +147,7 @@ class ParquetTable:
             The folder for the Parquet files, one for each CSV file; it is created if necessary, and
             no file in it is replaced. By default a temporary folder (in the folder of the
             environment variable TMPDIR), which is removed with the table.
-        target, weight, groups, columns :
+        target, weight, groups, offset, columns :
             As for `ParquetTable`.
         delimiter : str
             The character between values.
@@ -153,7 +159,7 @@ class ParquetTable:
         sources = find_files(paths, _TEXT)
         converted, kept = convert_csv(sources, to, delimiter, verbose)
         table = cls.__new__(cls)
-        cls._set(table, ParquetFiles(converted, kept), target, weight, groups, columns)
+        cls._set(table, ParquetFiles(converted, kept), target, weight, groups, offset, columns)
         return table
 
     @property
@@ -193,9 +199,9 @@ class ParquetTable:
         return view
 
     def without_roles(self) -> ParquetTable:
-        """Return the features alone: a table without target, weights and groups."""
+        """Return the features alone: a table without target, weights, groups and offset."""
         view = object.__new__(type(self))
-        vars(view).update(vars(self) | {"target": None, "weight": None, "groups": None})
+        vars(view).update(vars(self) | dict.fromkeys(("target", "weight", "groups", "offset")))
         return view
 
     def head(self, n_rows: int = 1000) -> ParquetTable:
@@ -268,20 +274,25 @@ class ParquetTable:
         """Return the Arrow type of a column; refuse a name that no column of the files has."""
         return self._files.schema.field(self._files.position(name, argument)).type
 
-    def computed(self, function: Callable[[Any], NDArray[Any]], verbose: int = 0) -> NDArray[Any]:
-        """Return an array with an entry for each row, computed from blocks of rows."""
+    def computed(
+        self, function: Callable[..., NDArray[Any]], verbose: int = 0, *by_row: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return an array with an entry for each row, computed from blocks of rows.
+
+        `by_row` are further arguments of the function, with an entry for each row.
+        """
         result: NDArray[Any] | None = None
         with progress(verbose, self.n_rows, unit="row", title="reading rows") as display:
             done = 0
             for place, batch in self.batches():
-                values = function(batch)
+                values = function(batch, *(array[place] for array in by_row))
                 if result is None:
                     result = np.empty((self.n_rows, *values.shape[1:]), values.dtype)
                 result[place] = values
                 done += len(values)
                 if display is not None:
                     display.show(done)
-        return function(self.read()) if result is None else result
+        return function(self.read(), *by_row) if result is None else result
 
     def read_target(self) -> Any:
         """Read y: an array, or an Arrow table if it has several columns; None without a target."""
@@ -294,6 +305,12 @@ class ParquetTable:
     def read_weight(self) -> Any:
         """Read the sample weights; None without a column of weights."""
         return self._read_role(self.weight)
+
+    def read_offset(self) -> Any:
+        """Read the offset: an array, (n_rows, n_columns) if it has several; None without one."""
+        if self.offset is None or isinstance(self.offset, str):
+            return self._read_role(self.offset)
+        return np.column_stack([self.read_column(name) for name in self.offset])
 
     def read_groups(self) -> Any:
         """Read the group of each row; None without a column of groups."""
@@ -409,7 +426,7 @@ def _as_text(path: Any) -> str:
 def _of_one(path: str, endings: tuple[str, ...]) -> list[str]:
     if "://" in path:
         raise ParameterError(
-            f"paths={path!r} is an address, but only files of this machine are read. Download "
+            f"paths={path!r} is a URL, but only local files are read. Download "
             "them, or mount the store as a folder."
         )
     if Path(path).is_dir():
@@ -465,13 +482,13 @@ def _require_count(n_rows: Any) -> None:
         raise ParameterError(f"n_rows={n_rows!r} is not allowed; it must be an int >= 0.")
 
 
-def _roles(
-    target: str | Sequence[str] | None, weight: str | None, groups: str | None
-) -> list[tuple[str, str]]:
+def _roles(**named: str | Sequence[str] | None) -> list[tuple[str, str]]:
     """Return the columns that are no features, with their arguments; refuse one in two roles."""
-    targets = [] if target is None else [target] if isinstance(target, str) else list(target)
-    roles = [("target", name) for name in targets]
-    roles += [(a, name) for a, name in (("weight", weight), ("groups", groups)) if name is not None]
+    roles: list[tuple[str, str]] = []
+    for argument, names in named.items():
+        is_list = isinstance(names, Sequence) and not isinstance(names, str)
+        several: Any = names if is_list and argument in ("target", "offset") else [names]
+        roles += [(argument, name) for name in several if name is not None]
     by_name: dict[Any, str] = {}
     for argument, name in roles:
         if not isinstance(name, str):
@@ -491,7 +508,8 @@ def _checked_columns(columns: Any, others: set[str]) -> tuple[str, ...]:
     for name in names:
         if name in others:
             raise ParameterError(
-                f"columns: {name!r} is the target, the weights or the groups, not a feature."
+                f"columns: {name!r} is the target, the weights, the groups or the offset, not a "
+                "feature."
             )
         if names.count(name) > 1:
             raise ParameterError(f"columns: {name!r} is listed twice.")

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
 from hedgerow._data.names import (
@@ -25,6 +25,7 @@ from hedgerow._data.names import (
     name_attributes,
     read_names,
 )
+from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import (
     are_records,
     as_data_frame,
@@ -36,6 +37,7 @@ from hedgerow._data.sources import (
     with_usual_columns,
 )
 from hedgerow._data.sparse import sound
+from hedgerow._types import Indices
 from hedgerow.exceptions import DataError
 
 _NO_CONVERSION: dict[str, Any] = {
@@ -76,6 +78,18 @@ def check_columns(estimator: FittedColumns, X: Any) -> Any:
     order = column_order(learned, names, n_features, X.shape[1], type(estimator).__name__)
     X = X if isinstance(order, range) else _in_order(X, order)
     return X if names is None else _acceptable(X, learned or names)
+
+
+def take_rows(array: Any, rows: Indices) -> Any:
+    """Return some rows of an array, table or list, with the same type."""
+    if isinstance(array, np.ndarray):
+        return array[rows]
+    if isinstance(array, ParquetTable):
+        return array.take(rows)
+    native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame | nw.Series):
+        return native[rows].to_native()
+    return _safe_indexing(array, rows)
 
 
 def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:

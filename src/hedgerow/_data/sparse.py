@@ -135,7 +135,7 @@ def _checked_coordinates(X: Any) -> tuple[NDArray[Any], ...]:
         _integers(index, f"indices of axis {axis}") for axis, index in enumerate(X.coords)
     )
     if len(coordinates) != 2 or {*map(len, coordinates)} != {len(X.data)}:
-        raise ValueError("there is not a row and a column for each value")
+        raise ValueError("the numbers of row indices, column indices and values differ")
     for axis, index in enumerate(coordinates):
         _require_below(index, X.shape[axis], f"indices of axis {axis}")
     return coordinates
@@ -144,7 +144,7 @@ def _checked_coordinates(X: Any) -> tuple[NDArray[Any], ...]:
 def _compressed_lists(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     lengths = list(map(len, X.rows))
     if lengths != list(map(len, X.data)):
-        raise ValueError("there is not a column for each value")
+        raise ValueError("the numbers of column indices and values differ")
     indices = list(chain.from_iterable(X.rows))
     return (
         np.array(list(chain.from_iterable(X.data)), X.dtype),

@@ -37,6 +37,16 @@ class SparseBinnedMatrix:
         """Number of features."""
         return len(self.n_bins)
 
+    @property
+    def n_entries(self) -> int:
+        """Bins that are added up to the histograms of all rows."""
+        return len(self.bins)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the bins and their rows."""
+        return self.bins.nbytes + self.rows.nbytes
+
 
 def stays_sparse(table: BinnableTable) -> bool:
     """Return whether trees of one output should be grown on the stored values of a table."""

@@ -109,7 +109,8 @@ def _finite(names: tuple[Any, ...], j: int) -> Convert:
             if infinite.any():
                 raise DataError(
                     f"{where} contains infinity (first in row {first + int(infinite.argmax())}). "
-                    "Replace infinities by NaN, which means missing, or by a large finite number."
+                    "Replace infinities with NaN, which means missing, or with a large finite "
+                    "number."
                 )
         return numbers
 

@@ -1,4 +1,4 @@
-"""y, sample_weight and class_weight → arrays.
+"""y, sample_weight, offset and class_weight → arrays.
 
 Lists, arrays and series of any library are read like columns of X (`columns.py`, `frames.py`), but
 a missing value or an infinity is an error here. The result may be the caller's array: do not write.
@@ -70,6 +70,18 @@ def fit_columns(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> tuple
     if groups is None and X.groups is not None:
         groups = X.column_for_fit(X.groups)
     return y, sample_weight, groups
+
+
+def fit_offset(X: Any, offset: Any) -> Any:
+    """Return the offset of rows: as passed, or the columns of a `ParquetTable`."""
+    if not issubclass(type(X), ParquetTable) or X.offset is None:
+        return offset
+    if offset is not None:
+        raise DataError(
+            f"offset is passed, but the ParquetTable has offset={X.offset!r} already. Use one of "
+            "the two."
+        )
+    return X.read_offset()
 
 
 def read_classification_target(
@@ -186,14 +198,14 @@ def has_columns(y: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] > 1
 
 
-def columns_of(y: Any) -> list[Any]:
+def columns_of(y: Any, name: str = "y") -> list[Any]:
     """Return the columns of a y with several columns, unchanged."""
     if scipy.sparse.issparse(y):
-        raise DataError("y is sparse. Pass an array: y.toarray().")
+        raise DataError(f"{name} is sparse. Pass an array: {name}.toarray().")
     frame = nw.from_native(y, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return [column.to_native() for column in frame.iter_columns()]
-    return list(as_array(y, "y").T)
+    return list(as_array(y, name).T)
 
 
 def read_fitted_classes(
@@ -290,6 +302,47 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         raise DataError("sample_weight is zero in every row.")
     require_moderate(weights, "sample_weight")
     return weights
+
+
+def read_offset(offset: Any, n_rows: int, n_outputs: int) -> NDArray[np.float64] | None:
+    """Read what is added to scores, (n_rows, n_outputs); None stays None.
+
+    A scalar applies to every row if a row has one score.
+    """
+    if offset is None:
+        return None
+    if isinstance(offset, numbers.Number):
+        offset = np.full(n_rows, offset)
+    is_matrix = len(getattr(offset, "shape", ())) == 2 or has_columns(offset)
+    columns = columns_of(offset, "offset") if is_matrix else [offset]
+    if len(columns) != n_outputs:
+        shape = "(n_rows,)" if n_outputs == 1 else f"(n_rows, {n_outputs})"
+        raise DataError(
+            f"offset has {_count_of(columns)} for each row, but the model has "
+            f"{_count_of(range(n_outputs))}: its shape must be {shape}."
+        )
+    return np.column_stack([_read_offset(column, n_rows) for column in columns])
+
+
+def _count_of(scores: Sequence[Any]) -> str:
+    return "one score" if len(scores) == 1 else f"{len(scores)} scores"
+
+
+def _read_offset(column: Any, n_rows: int) -> NDArray[np.float64]:
+    read, _ = _read_column(column, "offset")
+    if isinstance(read, LabelColumn):
+        raise DataError("offset holds strings or categories, but it is added to scores.")
+    if len(read.values) != n_rows:  # which may be 0: a table without rows can be predicted
+        raise DataError(f"offset has {len(read.values)} values, but X has {n_rows} rows.")
+    _require_finite(read, "offset")
+    values = np.ascontiguousarray(read.values, np.float64)
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST:
+        raise DataError(
+            f"offset holds numbers as large as {largest:.3g}, whose squares overflow. None may "
+            f"exceed {LARGEST:g}."
+        )
+    return values
 
 
 def read_groups(groups: Any, n_rows: int) -> NDArray[np.int32]:

@@ -79,8 +79,8 @@ def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002
                 return name
         endings = ", ".join(f"{' or '.join(each.suffixes)}" for each in FORMATS.values())
         raise ParameterError(
-            f"path={str(file)!r} does not say what to write: its ending must be one of {endings}, "
-            "or pass format."
+            f"path={str(file)!r} does not determine the format: its extension must be one of "
+            f"{endings}, unless format is passed."
         )
     for name in FORMATS:
         if format == name:

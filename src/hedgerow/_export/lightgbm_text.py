@@ -57,13 +57,13 @@ def _check(model: PortableModel) -> None:
     for parameter, is_used in reasons.items():
         if is_used:
             raise ExportError(
-                f"LightGBM's text format cannot hold this model: it has no {parameter}. Export it "
-                "as 'c', 'javascript', 'python' or 'sql'."
+                f"LightGBM's text format cannot represent {parameter}. Export the model as 'c', "
+                "'javascript', 'python' or 'sql'."
             )
     for column in model.columns:
         if column.numbers is not None and not column.is_set:
             raise ExportError(
-                f"LightGBM's text format cannot hold this model: the categories of column "
+                f"LightGBM's text format cannot represent this model: the categories of column "
                 f"{column.name!r} are encoded by target statistics. Fit it with a larger "
                 "max_categories, or export it as 'c', 'javascript', 'python' or 'sql'."
             )
@@ -103,8 +103,8 @@ def _objective(model: PortableModel) -> str | None:
         links = _INDEPENDENT
     if model.link not in links and model.link not in ("identity", "margin"):
         raise ExportError(
-            f"LightGBM's text format cannot hold this model: with {n_outputs} outputs it has no "
-            f"objective whose predictions are computed from scores by {model.link!r}."
+            f"LightGBM's text format cannot represent this model: it has no objective with "
+            f"{n_outputs} outputs whose predictions are computed from scores by {model.link!r}."
         )
     objective = links.get(model.link)
     return None if objective is None else objective.format(n=n_outputs)

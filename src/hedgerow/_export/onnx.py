@@ -35,8 +35,8 @@ def onnx_bytes(model: PortableModel) -> bytes:
     """Return the bytes of an ONNX model."""
     if model.ensemble.slopes is not None:
         raise ExportError(
-            "ONNX cannot hold this model: it has no linear_leaves. Export it as 'c', 'javascript', "
-            "'python' or 'sql'."
+            "ONNX cannot represent linear_leaves. Export the model as 'c', 'javascript', 'python' "
+            "or 'sql'."
         )
     graph = _Graph()
     features, place = _features(graph, model)

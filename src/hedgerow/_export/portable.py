@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import __version__
+from hedgerow._adaboost.algorithms import R2, Discrete, Gentle, Logit, Real
+from hedgerow._adaboost.model import TreeCommittee
 from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._boosting.model import BoostedModel, Calibration
 from hedgerow._contract import internals
@@ -131,14 +133,23 @@ def portable(estimator: Estimator) -> PortableModel:
         return _averaged(estimator, fitted, fitted.ensemble)
     if isinstance(fitted, ForestModel):
         return _averaged(estimator, fitted, _forest_trees(estimator, fitted))
+    if isinstance(fitted, TreeCommittee):
+        return _committee(estimator, fitted)
     raise ExportError(
         f"this {type(estimator).__name__} cannot be exported: gradient boosting, random forests, "
-        "extra trees, decision trees and bagging of trees that are grown on bins can."
+        "extra trees, decision trees, AdaBoost of its own trees and bagging of trees that are "
+        "grown on bins can."
     )
 
 
 def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
+    if model.init_estimator is not None:
+        raise ExportError(
+            f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
+            "which cannot be exported with them. Fit with offset=… in place of init_estimator: the "
+            "exported scores are then those to which the offset is added."
+        )
     names = tuple(internals(estimator).output_names(model))
     classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()
@@ -157,6 +168,39 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         classes=classes,
         pairs=pairs,
         prediction_names=names,
+    )
+
+
+def _committee(estimator: Estimator, model: TreeCommittee) -> PortableModel:
+    """Return the votes of AdaBoost as a sum of trees, of which the link makes probabilities."""
+    algorithm, classes = model.algorithm, model.classes
+    if isinstance(algorithm, R2) or classes is None:
+        raise ExportError(
+            "an AdaBoostRegressor predicts the weighted median of its trees, which cannot be "
+            "exported. GradientBoostingRegressor(loss='absolute_error') can be."
+        )
+    are_two = len(classes) == 2
+    if isinstance(algorithm, Gentle) and not are_two:
+        raise ExportError(
+            "algorithm='gentle' with more than two classes cannot be exported: its probabilities "
+            "are sigmoids that are divided by their sum. Use another algorithm."
+        )
+    link: Link = "softmax"
+    if are_two:
+        link = "sigmoid" if isinstance(algorithm, Logit) else "half_sigmoid"
+    divisor = 1.0
+    if isinstance(algorithm, Discrete):
+        divisor = float(np.cumsum(model.weights)[-1]) or 1.0
+    if isinstance(algorithm, Discrete | Real):
+        divisor *= len(classes) - 1
+    return PortableModel(
+        kind=type(estimator).__name__,
+        columns=_columns(model.schema, model.category_bins),
+        ensemble=model.ensemble if divisor == 1.0 else model.ensemble.scaled(1.0 / divisor),
+        link=link,
+        classes=(classes,),
+        pairs=(0,) if are_two else (),
+        prediction_names=_texts(classes),
     )
 
 

@@ -82,11 +82,11 @@ def xgboost_json(model: PortableModel) -> str:
 def _check(model: PortableModel, link: str) -> None:
     reason = None
     if link not in _OBJECTIVES:
-        reason = f"it has no objective whose predictions are computed from scores by {link!r}"
+        reason = f"XGBoost has no objective whose predictions are computed from scores by {link!r}"
     elif model.ensemble.slopes is not None:
-        reason = "it has no linear_leaves"
+        reason = "XGBoost has no linear_leaves"
     elif model.calibration is not None:
-        reason = "it has no calibration"
+        reason = "XGBoost has no calibration"
     for column in model.columns:
         if column.categories is None:
             continue
@@ -95,7 +95,7 @@ def _check(model: PortableModel, link: str) -> None:
         elif not all(type(label) in (str, int) for label in column.labels):
             reason = f"the categories of column {column.name!r} are not strings or integers"
     if reason is not None:
-        raise ExportError(f"XGBoost's JSON cannot hold this model: {reason}.")
+        raise ExportError(f"XGBoost's JSON cannot represent this model: {reason}.")
 
 
 def _categories(columns: tuple[PortableColumn, ...]) -> dict[str, Any]:

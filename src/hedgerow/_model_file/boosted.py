@@ -25,6 +25,7 @@ from hedgerow._data.target import Classes
 from hedgerow._data.target_statistics import BESIDES, EncodedColumn, TargetStatistics
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._links import Link
+from hedgerow._model_file.base_models import require_classes, require_columns, require_numbers
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.stored import (
     Stored,
@@ -76,7 +77,43 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
     if model.statistics.columns:
         document["statistics_seed"] = model.statistics.seed
         arrays |= statistics_arrays(model.statistics)
+    if model.init_estimator is not None:
+        document["initial"], of_initial = _write_initial(model.init_estimator)
+        arrays |= with_prefix("initial.", of_initial)
     return document, arrays
+
+
+def _write_initial(estimator: Any) -> tuple[Document, Arrays]:
+    from hedgerow._model_file.contents import is_supported, write_estimator
+
+    if not is_supported(estimator):
+        raise TypeError(
+            f"init_estimator={type(estimator).__name__} cannot be saved in a model file, since it "
+            "is not an estimator of this library. Save the model with joblib or skops, or fit it "
+            "with offset=…, the scores of the initial estimator, and save both by themselves."
+        )
+    return write_estimator(estimator)
+
+
+def _read_initial(stored: Stored, model: BoostedModel, columns: dict[str, Any]) -> BoostedModel:
+    """Read what predicts the initial scores; most files have none."""
+    from hedgerow._model_file.contents import read_stored
+
+    if not stored.has("initial"):
+        return model
+    estimator = read_stored(stored.nested("initial"))
+    require_columns(estimator, columns)
+    if model.classes is None:
+        n_numbers = 1 if model.link == "sorted" else model.ensemble.n_outputs
+        require(model.link != "softmax", "there are initial scores for probabilities of numbers")
+        require_numbers(estimator, n_numbers)
+    else:
+        require(not isinstance(model.classes, list), "there are initial scores for labels")
+        has_margins = model.link != "margin" or hasattr(estimator, "decision_function")
+        require(has_margins, "the initial estimator has no decision_function")
+        require_classes(estimator, [model.classes], shares=model.link != "margin")
+        require(len(estimator.classes_) == len(model.classes), "initial classes are missing")
+    return replace(model, init_estimator=estimator)
 
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
@@ -86,8 +123,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     _check_task(kind, model, classes)
     _check_rounds(model)
     model = _read_calibration(stored, model)
+    columns: dict[str, Any] = column_attributes(model.schema)
+    model = _read_initial(stored, model, columns)
     has_columns = isinstance(classes, list) or (classes is None and model.link != "sorted")
-    attributes: dict[str, Any] = column_attributes(model.schema) | {
+    attributes: dict[str, Any] = columns | {
         "_model": model,
         "n_iter_": model.ensemble.n_rounds,
         "n_outputs_": model.ensemble.n_outputs if has_columns else 1,

@@ -81,8 +81,10 @@ _KINDS: dict[str, FileKind] = {
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
-    *("estimator", "init", "weights", "metric", "kernel"),
+    *("estimator", "init", "init_estimator", "weights", "metric", "kernel"),
 }
+# Parameters that files leave out if they are None, as files did before there was such a parameter.
+_LEFT_OUT_IF_NONE = ("init_estimator",)
 # Parameters that do not affect the model: its file is the same for any number of threads, and
 # for any device.
 _NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
@@ -90,13 +92,12 @@ _NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
 
 def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return a fitted estimator as a document of JSON values and named arrays."""
-    kind = _KINDS.get(type(estimator).__name__)
-    if kind is None or type(estimator) is not kind.estimator:
+    if not is_supported(estimator):
         raise TypeError(
             f"A {_full_name(type(estimator))} cannot be saved in a model file, which supports "
             f"{', '.join(_KINDS)}. Save other models with joblib, skops or pickle."
         )
-    learned, arrays = kind.write(estimator)
+    learned, arrays = _KINDS[type(estimator).__name__].write(estimator)
     document = {
         "library_version": hedgerow.__version__,
         "estimator": type(estimator).__name__,
@@ -107,6 +108,12 @@ def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     return document | markers | learned, arrays
 
 
+def is_supported(estimator: object) -> bool:
+    """Return whether a model file can hold an estimator of this class."""
+    kind = _KINDS.get(type(estimator).__name__)
+    return kind is not None and type(estimator) is kind.estimator
+
+
 def _full_name(kind: type[Any]) -> str:
     return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
 
@@ -115,14 +122,13 @@ def _write_parameters(estimator: Estimator) -> Document:
     return {
         name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in _NOT_PART_OF_MODEL
+        if name not in _NOT_PART_OF_MODEL and not (name in _LEFT_OUT_IF_NONE and value is None)
     }
 
 
 def write_parameter(value: Any) -> Any:
     """Return a parameter as JSON values; an estimator of the library with its parameters."""
-    kind = _KINDS.get(type(value).__name__)
-    if kind is None or type(value) is not kind.estimator:
+    if not is_supported(value):
         return encode(value)
     return {"estimator": type(value).__name__, "parameters": _write_parameters(value)}
 

@@ -176,6 +176,12 @@ class ScalarGrower:
         Grows a tree for one output; writes the leaf of each row and the value of each leaf.
         """
 
+    @staticmethod
+    def grow_side_by_side(growers: Sequence[ScalarGrower], threads_each: int, gradients: GradientStore, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first_tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> list:
+        """
+        Grows a tree for each output, as many at the same time as there are growers, each on so many threads; writes the leaf of each row and the value of each leaf.
+        """
+
 class DistributedGrower:
     def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...
 
@@ -198,6 +204,12 @@ class SparseGrower:
     def grow(self, gradients: GradientStore, output: int, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
         """
         Grows a tree for one output of a sparse table; writes the leaf of each row and the value of each leaf.
+        """
+
+    @staticmethod
+    def grow_side_by_side(growers: Sequence[SparseGrower], threads_each: int, gradients: GradientStore, bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, first_tree_id: int, leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')]) -> list:
+        """
+        Grows a tree for each output, as many at the same time as there are growers, each on so many threads; writes the leaf of each row and the value of each leaf.
         """
 
 def update_scores(scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: int) -> None:

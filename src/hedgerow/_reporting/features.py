@@ -12,6 +12,7 @@ from hedgerow import explain
 from hedgerow._contract import internals
 from hedgerow._curves import some_rows
 from hedgerow._data.names import fitted_names
+from hedgerow._data.pass_through import take_rows
 from hedgerow._reporting.columns import Column
 from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.forest_payload import score_label
@@ -24,7 +25,6 @@ from hedgerow._reporting.outcomes import (
 )
 from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
-from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 20

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import explain
+from hedgerow._data.pass_through import take_rows
 from hedgerow._reporting.columns import Column, RowIds
 from hedgerow._reporting.features import why_not_explained
 from hedgerow._reporting.forest_payload import score_label
@@ -22,7 +23,6 @@ from hedgerow._reporting.outcomes import (
 )
 from hedgerow._reporting.wording import brief, decimals_of
 from hedgerow._types import Floats
-from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import HedgerowError
 
 MOST_BARS = 9  # of a waterfall: the largest, and one for all others

@@ -14,13 +14,13 @@ from hedgerow._arguments import with_argument_hints
 from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns
 from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, write_atomically
 from hedgerow._params import Number
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
-from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import ParameterError
 
 MOST_ROWS = 100_000  # of a table in files: curves and contributions need no more

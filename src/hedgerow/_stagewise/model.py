@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from hedgerow._arithmetic import exp, log, log_sum_exp, sigmoid, softmax, softplus
+from hedgerow._arithmetic import exp, log_sum_exp, sigmoid, softmax, softplus
+from hedgerow._links import scores_of_numbers, scores_of_probabilities
 from hedgerow._stagewise.learners import leaves_of, output_of
 from hedgerow._stagewise.losses import Link, column_of
 from hedgerow._types import Floats
-
-# Predictions of `init` are clipped to at least this, since 0 has no finite logarithm.
-LEAST = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +59,8 @@ class AdditiveModel:
             scores = np.tile(self.start, (n_rows, 1))
             return scores[:, 0].copy() if self.n_outputs == 1 else scores
         if self.link in ("identity", "log"):
-            return _scores_of_numbers(output_of(self.start, X), self.link)
-        return _scores_of_probabilities(_every_class(self.start, X, self.n_outputs), self.link)
+            return scores_of_numbers(output_of(self.start, X), self.link)
+        return scores_of_probabilities(_every_class(self.start, X, self.n_outputs), self.link)
 
     def staged_scores(self, X: Any, n_rows: int) -> Iterator[Floats]:
         """Yield the scores after each round; they are the same array every time."""
@@ -110,11 +108,6 @@ def _log_odds(scores: Floats, link: Link) -> Floats:
     return 2.0 * scores if link == "half_sigmoid" else scores
 
 
-def _scores_of_numbers(prediction: Floats, link: Link) -> Floats:
-    # A copy, because scores are added to in place and the prediction may be the estimator's own.
-    return log(np.maximum(prediction, LEAST)) if link == "log" else prediction.copy()
-
-
 def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
     """Return probabilities with a column per class, even for classes unknown to the classifier."""
     if _num_samples(X) == 0:
@@ -123,11 +116,3 @@ def _every_class(classifier: Any, X: Any, n_outputs: int) -> Floats:
     every = np.zeros((len(p), max(n_outputs, 2)))
     every[:, classifier.classes_] = p
     return every
-
-
-def _scores_of_probabilities(p: Floats, link: Link) -> Floats:
-    log_p = log(np.clip(p, LEAST, 1.0 - LEAST))
-    if link == "softmax":
-        return log_p
-    odds = log_p[:, 1] - log_p[:, 0]
-    return 0.5 * odds if link == "half_sigmoid" else odds

@@ -28,7 +28,7 @@ def _is_loss(value: Any) -> bool:
     )
 
 
-ESTIMATOR = ParameterKind("an estimator with fit and predict", is_estimator)
+ESTIMATOR = ParameterKind("an estimator with fit and predict", is_estimator, "SklearnEstimator")
 LOSS = ParameterKind("an object with methods loss(y, F) and gradient(y, F)", _is_loss)
 
 _USER_LOSS = (

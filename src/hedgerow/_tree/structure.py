@@ -314,7 +314,12 @@ class Ensemble(_Nodes):
             self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
 
     def predict_raw(
-        self, X: TreeRows, *, n_trees: int | None = None, n_threads: int = 1
+        self,
+        X: TreeRows,
+        *,
+        n_trees: int | None = None,
+        offset: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
     ) -> NDArray[np.float64]:
         """Return the scores of rows: the base score plus the trees' leaf values, in tree order.
 
@@ -324,6 +329,8 @@ class Ensemble(_Nodes):
             NaN is missing. A categorical feature holds bin numbers; what is not one is missing.
         n_trees : int, optional
             Number of trees to use.
+        offset : array of shape (n_rows, n_outputs), optional
+            Added to the base score, before the trees.
         n_threads : int
             Threads to use.
 
@@ -333,6 +340,10 @@ class Ensemble(_Nodes):
         """
         predictor = self._predictor or self._prepare()
         n_trees = self.n_trees if n_trees is None else n_trees
+        if offset is not None:
+            scores: NDArray[np.float64] = self.base_score + offset
+            self.add_trees(X, scores, 0, n_trees, n_threads=n_threads)
+            return scores
         stage = np.empty((1, len(X), self.n_outputs))
         for rows, block in self._blocks(X):
             predictor.predict(block, stage[:, rows], 0, n_trees, None, n_threads)
@@ -354,13 +365,17 @@ class Ensemble(_Nodes):
             predictor.predict(block, own[np.newaxis], first, last - first, own, n_threads)
 
     def staged_raw(
-        self, X: Rows | StoredRows, *, n_threads: int = 1
+        self,
+        X: Rows | StoredRows,
+        *,
+        offset: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
     ) -> Iterator[NDArray[np.float64]]:
         """Yield the scores after each round, with the same bits as ``predict_raw``."""
         predictor = self._predictor or self._prepare()
         per_round = self.trees_per_round
         ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
-        scores = None
+        scores = None if offset is None else self.base_score + offset
         for first in range(0, self.n_rounds, ahead):
             n_stages = min(ahead, self.n_rounds - first)
             stages = np.empty((n_stages, len(X), self.n_outputs))

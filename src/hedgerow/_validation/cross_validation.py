@@ -21,7 +21,7 @@ from sklearn.base import clone, is_classifier
 
 from hedgerow._arguments import with_argument_hints
 from hedgerow._data.parquet_table import ParquetTable
-from hedgerow._data.target import fit_columns
+from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._estimator import Estimator
 from hedgerow._params import FLAG, VERBOSE, Options, Parameter, check_parameters, short_repr
 from hedgerow._progress import progress
@@ -34,7 +34,7 @@ from hedgerow._validation.fold_data import (
     split_rows,
     with_queries,
 )
-from hedgerow._validation.predictions import OutOfFold, chosen_method, predict
+from hedgerow._validation.predictions import OutOfFold, WithOffset, chosen_method, predict
 from hedgerow._validation.result import CrossValidation, Fold
 from hedgerow._validation.scoring import (
     FoldHoldout,
@@ -67,6 +67,7 @@ def cross_validate(
     groups: Any = None,
     qid: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
     scoring: Any = None,
     method: str = "auto",
     early_stopping: bool = False,
@@ -82,8 +83,8 @@ def cross_validate(
     model : estimator
         An estimator of this library, or any with scikit-learn's interface. It is not changed.
     X : table of shape (n_rows, n_features)
-        Any table that the model accepts. A `ParquetTable` brings its own target, weights and
-        groups.
+        Any table that the model accepts. A `ParquetTable` brings its own target, weights, groups
+        and offset.
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
         The target.
     cv : int, splitter, or iterable of (train, holdout) row indices
@@ -97,6 +98,8 @@ def cross_validate(
         unless groups are passed.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for fits and for metrics that accept weights.
+    offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+        What gradient boosting adds to the scores of the rows, in fits and in predictions.
     scoring : str, callable, list or dict of those, optional
         The metrics on the holdout: a metric of gradient boosting by name ('log_loss', 'auc',
         'rmse', 'mae' …, with its usual sign); a function of (y, prediction[, sample_weight]), as
@@ -145,10 +148,11 @@ def cross_validate(
     ((5,), (442,))
     """
     _check_options(model, (method, early_stopping, share_bins, verbose), params or {})
+    offset = fit_offset(X, offset)
     if isinstance(X, ParquetTable):
         X, y, sample_weight, groups, qid = _columns_of(model, X, y, sample_weight, groups, qid)
     groups, options = with_queries(model, X, qid, groups, params or {})
-    data = FoldData(model, X, y, groups, sample_weight, options)
+    data = FoldData(model, X, y, groups, sample_weight, offset, options)
     splits = split_rows(cv, X, y, groups, n_rows=data.n_rows, stratify=is_classifier(model))
     require_weights(splits, data.weights)
     with deduplicate_warnings():  # not in every fold
@@ -280,8 +284,7 @@ class _FoldRunner:
         options = data.options_of(train)
         if self.early_stopping:
             model.set_params(early_stopping=True)
-            eval_set = holdout_table, data.y_of(holdout), data.weights_of(holdout)
-            options["eval_set"] = [eval_set if data.weights is not None else eval_set[:2]]
+            options["eval_set"] = [data.eval_set(holdout, holdout_table)]
         verbose = model.get_params(deep=False).get("verbose")
         is_silenced = self.has_bar and verbose  # there is room for one progress bar
         if is_silenced:
@@ -291,6 +294,8 @@ class _FoldRunner:
 
     def _holdout(self, model: Any, holdout: Indices, table: Any) -> FoldHoldout:
         data, classes, values = self.data, self.target.classes, self.target.values
+        offset = data.offset_of(holdout)
+        model = model if offset is None else WithOffset(model, offset)
         return FoldHoldout(
             model=model,
             X=partial(data.raw_table, holdout),

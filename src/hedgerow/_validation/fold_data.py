@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from inspect import Parameter, signature
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from hedgerow._contract import internals
@@ -19,8 +17,8 @@ from hedgerow._data.binned_table import BinnedTable, share_bins
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.ranking_queries import read_group_sizes, split_column
-from hedgerow._data.sources import with_usual_columns
 from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
@@ -41,6 +39,7 @@ class FoldData:
         y: Any,
         groups: Any,
         sample_weight: Any,
+        offset: Any,
         params: Mapping[str, Any],
     ) -> None:
         self.model, self.X, self.y, self.groups = model, sound_rows(X), sound(y, "y"), groups
@@ -55,6 +54,14 @@ class FoldData:
                 f"sample_weight: fit of {type(model).__name__} does not accept it. For a step of a "
                 "pipeline, pass params={'step__sample_weight': …}."
             )
+        self.offset = offset
+        if offset is not None:
+            require_rows("offset", offset, self.n_rows)
+            if not self._fit_accepts("offset"):
+                raise ParameterError(
+                    f"offset: fit of {type(model).__name__} does not accept it; gradient boosting "
+                    "does."
+                )
         self._check_params()
         self._shared: BinnedTable | None = None
 
@@ -70,9 +77,14 @@ class FoldData:
                 raise ParameterError(
                     f"params: fit of {type(self.model).__name__} does not accept {name!r}."
                 )
-        for name, values in (("sample_weight", self.weights), ("groups", self.groups)):
+        by_row = {"sample_weight": self.weights, "groups": self.groups, "offset": self.offset}
+        for name, values in by_row.items():
             if values is not None and name in self.params:
                 raise ParameterError(f"{name} is passed twice: as an argument and in params.")
+        if self.params.get("offset") is not None:
+            raise ParameterError(
+                "params: pass the offset as cross_validate(…, offset=…), which predictions need."
+            )
         if self.params.get("checkpoint") is not None:
             raise ParameterError(
                 "params: a checkpoint is not allowed, because folds would overwrite it."
@@ -124,6 +136,18 @@ class FoldData:
         """Return the weights of some rows."""
         return None if self.weights is None else self.weights[rows]
 
+    def offset_of(self, rows: Indices) -> Any:
+        """Return the offset of some rows."""
+        return None if self.offset is None else take_rows(self.offset, rows)
+
+    def eval_set(self, rows: Indices, table: Any) -> tuple[Any, ...]:
+        """Return some rows as an evaluation set, without the columns at its end that are absent."""
+        if self.offset is not None:
+            return table, self.y_of(rows), self.weights_of(rows), self.offset_of(rows)
+        if self.weights is not None:
+            return table, self.y_of(rows), self.weights_of(rows)
+        return table, self.y_of(rows)
+
     def options_of(self, rows: Indices) -> dict[str, Any]:
         """Return the arguments of `fit` besides X and y, for some rows."""
         options = {
@@ -132,6 +156,8 @@ class FoldData:
         }
         if self.weights is not None:
             options["sample_weight"] = self.weights_of(rows)
+        if self.offset is not None:
+            options["offset"] = self.offset_of(rows)
         if self.groups is not None and self._fit_accepts("groups"):
             options["groups"] = take_rows(self.groups, rows)
         return options
@@ -182,18 +208,6 @@ def require_rows(name: str, values: Any, n_rows: int) -> None:
     count = _count(name, values)
     if count != n_rows:
         raise DataError(f"X has {n_rows} rows, but {name} has {count}.")
-
-
-def take_rows(array: Any, rows: Indices) -> Any:
-    """Return some rows of an array, table or list, with the same type."""
-    if isinstance(array, np.ndarray):
-        return array[rows]
-    if isinstance(array, ParquetTable):
-        return array.take(rows)
-    native = nw.from_native(with_usual_columns(array), allow_series=True, pass_through=True)
-    if isinstance(native, nw.DataFrame | nw.Series):
-        return native[rows].to_native()
-    return _safe_indexing(array, rows)
 
 
 def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: bool) -> list[Split]:

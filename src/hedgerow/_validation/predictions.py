@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from hedgerow._boosting.estimators.base import GradientBoosting
 from hedgerow._types import Indices
 from hedgerow._validation.fold_data import FoldData
 from hedgerow.exceptions import DataError, ParameterError
+
+_OF_SCORES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
 def chosen_method(method: str, model: Any, data: FoldData) -> str:
@@ -52,6 +56,24 @@ def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
 
 def _missing(model: Any, classes: NDArray[Any]) -> Any:
     return np.setdiff1d(classes, model.classes_).tolist()[0]
+
+
+class WithOffset:
+    """A fitted model whose predictions for certain rows add their offset, as scorers call it."""
+
+    def __init__(self, model: Any, offset: Any) -> None:
+        self._fitted, self._offset = model, offset
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._fitted, name)
+        if name not in _OF_SCORES:
+            return found
+        return wraps(found)(partial(found, offset=self._offset))
+
+    def __hedgerow__(self) -> Any:
+        """Return what other packages of the library may use."""
+        internals = self._fitted.__hedgerow__()
+        return replace(internals, scores=partial(internals.scores, offset=self._offset))
 
 
 class OutOfFold:

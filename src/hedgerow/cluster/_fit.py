@@ -21,7 +21,7 @@ from hedgerow._forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow._params import parameters_of
+from hedgerow._params import Declared, parameters_of
 from hedgerow.exceptions import DataError, ParameterError
 
 DISTRIBUTABLE = (
@@ -80,9 +80,9 @@ def _fit(
             "X is a ParquetTable, which one machine reads. On a cluster each worker passes its own "
             "rows; hedgerow.dask reads Parquet files with dask.dataframe.read_parquet."
         )
-    terms = Workers(communicator).objects(_Terms.of(estimator, X, arguments))
-    _require_agreement(terms)
     model: Any = estimator
+    terms = Workers(communicator).objects(_Terms.of(model, X, arguments))
+    _require_agreement(terms)
     active = [rank for rank, of_rank in enumerate(terms) if of_rank.n_rows > 0]
     if communicator.rank not in active and active:
         adopt(model, _wait_for_model(communicator))
@@ -94,7 +94,7 @@ def _fit(
     return estimator
 
 
-def _require_distributable(estimator: Any) -> None:
+def _require_distributable(estimator: object) -> None:
     if not isinstance(estimator, DISTRIBUTABLE):
         names = ", ".join(kind.__name__ for kind in DISTRIBUTABLE)
         raise ParameterError(
@@ -136,7 +136,7 @@ class _Terms:
     arguments: list[str]
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, arguments: Mapping[str, Any]) -> _Terms:
+    def of(cls, estimator: Declared, X: Any, arguments: Mapping[str, Any]) -> _Terms:
         names = [parameter.name for parameter in parameters_of(estimator)]
         passed = [name for name, value in arguments.items() if value is not None]
         return cls(
@@ -181,7 +181,7 @@ def _require_agreement(terms: Sequence[_Terms]) -> None:
         if ranks and rank not in ranks and any(idle.eval_rows):
             raise DataError(
                 f"eval_set: worker {rank} has {max(idle.eval_rows)} rows of it, but none of X. "
-                "Give its rows to workers with rows of X, since the others only wait for the model."
+                "Pass them on workers that have rows of X; the others only wait for the model."
             )
     for rank in ranks[1:]:
         _require_same_terms(terms[ranks[0]], terms[rank], ranks[0], rank)

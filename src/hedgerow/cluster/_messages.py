@@ -20,7 +20,7 @@ from hedgerow.exceptions import ClusterError
 HEARTBEAT, EXCHANGE, GATHER, ABORT, GOODBYE = range(5)
 
 TIMEOUT = 3600.0  # seconds that one call may take, while all workers give signs of life
-SILENCE = 30.0  # seconds without a sign of life; sorting strings may keep the interpreter as long
+SILENCE = 30.0  # seconds without a heartbeat; sorting strings may keep the interpreter as long
 BETWEEN_HEARTBEATS = 1.0  # seconds
 LONGEST_REASON = 4000  # characters of the reason of an abort
 
@@ -168,7 +168,7 @@ class InboxCommunicator(MessageCommunicator):
             if rank in self._lost:
                 return f"worker {rank} has left: {self._lost[rank]}"
             if now - self._last_sign[rank] > self._silence:
-                return f"worker {rank} has given no sign of life for {self._silence:g} s"
+                return f"worker {rank} has not responded for {self._silence:g} s"
         if missing and now > deadline:
             return f"worker {missing[0]} did not take part in a call within {self._timeout:g} s"
         return None
@@ -183,7 +183,7 @@ class InboxCommunicator(MessageCommunicator):
     # ---- for transports --------------------------------------------------------------------------
 
     def _notice(self, sender: int) -> None:
-        """Take note of a sign of life."""
+        """Record a heartbeat."""
         self._last_sign[sender] = monotonic()
 
     def _deliver(self, sender: int, kind: int, number: int, payload: bytes) -> None:

@@ -87,7 +87,7 @@ class SocketListener:
         timeout : float
             Seconds that one call may take.
         silence : float
-            Seconds after which a worker without a sign of life has left. Workers send one every
+            Seconds after which a worker without a heartbeat has left. Workers send one every
             second, also while they compute.
 
         Raises
@@ -244,7 +244,7 @@ class SocketCommunicator(MessageCommunicator):
         now = monotonic()
         for peer in waiting:
             if now - self._links[peer].last_sign > self._silence:
-                return f"worker {peer} has given no sign of life for {self._silence:g} s"
+                return f"worker {peer} has not responded for {self._silence:g} s"
             if now > deadline:
                 return f"worker {peer} did not take part in a call within {self._timeout:g} s"
         return None
@@ -252,7 +252,7 @@ class SocketCommunicator(MessageCommunicator):
     # ---- signs of life, and the end --------------------------------------------------------------
 
     def _beat(self) -> None:
-        """Give a sign of life every second."""
+        """Send a heartbeat every second."""
         while not self._over.wait(BETWEEN_HEARTBEATS):
             for link in self._links.values():
                 link.beat()
@@ -303,7 +303,7 @@ class _Link:
         self.socket = connection
         self.last_sign = monotonic()
         connection.setblocking(False)
-        self._sending = Lock()  # held while a message is on its way, or a sign of life
+        self._sending = Lock()  # held while a message is on its way, or a heartbeat
         self._is_begun = False
         self._parts: list[memoryview] = []
         self._is_partial = False  # whether a part of the message has been sent
@@ -353,7 +353,7 @@ class _Link:
         self._sending.release()
 
     def beat(self) -> None:
-        """Send a sign of life, unless something else is being sent."""
+        """Send a heartbeat, unless something else is being sent."""
         if not self._sending.acquire(blocking=False):
             return
         try:

@@ -5,7 +5,14 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hedgerow.dask._estimators import DaskBoosting, DaskForest, DaskProbabilities, DaskRanking
+from hedgerow._contract import SklearnEstimator
+from hedgerow.dask._estimators import (
+    DaskBoosting,
+    DaskForest,
+    DaskProbabilities,
+    DaskRanking,
+    DaskScoredProbabilities,
+)
 from hedgerow.dask._predicting import predict as predict
 from hedgerow.dask._predicting import predict_proba as predict_proba
 from hedgerow.dask._predicting import shap_values as shap_values
@@ -141,12 +148,13 @@ class ExtraTreesRegressor(DaskForest):
         client: Any | None = None,
     ) -> None: ...
 
-class GradientBoostingClassifier(DaskBoosting, DaskProbabilities):
+class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     loss: Literal["log_loss", "exponential", "hinge", "focal", "cross_entropy"] | Callable[..., Any]
     focal_gamma: float
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -202,6 +210,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskProbabilities):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -386,6 +395,7 @@ class GradientBoostingRegressor(DaskBoosting):
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -454,6 +464,7 @@ class GradientBoostingRegressor(DaskBoosting):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",

@@ -25,6 +25,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker, NoValidWorkerError
 
 import hedgerow as hr
+from hedgerow._estimator import Estimator
 from hedgerow._phases import phase, recording
 from hedgerow.dask._collections import (
     PartitionedData,
@@ -76,7 +77,7 @@ class RunSettings:
     timeout : float
         Seconds that one call between workers may take.
     silence : float
-        Seconds without a sign of life after which a worker is lost.
+        Seconds without a heartbeat after which a worker is lost.
     start : float
         Seconds until all workers must have begun, which other tasks may delay.
     patience : float
@@ -96,7 +97,7 @@ class RunSettings:
         passed = dask.config.get("hedgerow", None) or {}
         unknown = sorted(set(passed) - set(signature(cls).parameters))
         if unknown:
-            raise ParameterError(f"hedgerow.{unknown[0]} is no setting of Dask's configuration.")
+            raise ParameterError(f"hedgerow.{unknown[0]} is not a setting of Hedgerow.")
         settings = cls(**passed)
         if settings.transport not in ("auto", "dask", "sockets"):
             raise ParameterError(
@@ -137,7 +138,7 @@ class FitRun:
     """
 
     client: Client
-    estimator: Any
+    estimator: Estimator
     datasets: Mapping[str, PartitionedData]
     options: Mapping[str, Any]
     workers: Sequence[str] | None = None
@@ -181,7 +182,7 @@ class FitRun:
                 most = max(dataset.n_partitions for dataset in self.datasets.values())
                 return addresses[:most]
             if monotonic() > deadline:
-                raise ClusterError("No Dask worker is there that could take part in the fit.")
+                raise ClusterError("No Dask worker is available for the fit.")
             sleep(0.2)
 
     def _arranged(self, addresses: tuple[str, ...]) -> tuple[str, ...]:
@@ -266,7 +267,7 @@ class Attempt:
 
     def _open(self) -> list[Any]:
         """Open a session on every worker; return the addresses of their sockets, if any."""
-        # A new worker imports the library first, and gives no other sign of life meanwhile.
+        # A new worker imports the library first, and sends no heartbeat meanwhile.
         answers = self._ask(open_session, self.plan, seconds=max(_ANSWER, self.plan.silence))
         for address, answer in answers.items():
             if isinstance(answer, ImportError):
@@ -410,7 +411,7 @@ class Attempt:
             raise LostError(f"the Dask worker {address} has forgotten the fit: it was restarted")
         elif monotonic() - self.last_answer[address] > self.plan.silence:
             raise LostError(
-                f"the Dask worker {address} has given no sign of life for {self.plan.silence:g} s",
+                f"the Dask worker {address} has not responded for {self.plan.silence:g} s",
                 [address],
             )
 
@@ -430,7 +431,7 @@ class Attempt:
         if lost or len(results) < len(self.addresses):
             raise LostError(lost[0].rstrip(".") if lost else "a worker was lost")
         if len({result.digest for result in results}) > 1:
-            raise ClusterError("The workers have different models: this is an error of Hedgerow.")
+            raise ClusterError("The workers have different models, which is a bug in Hedgerow.")
         return next(result.model for result in results if result.model is not None)
 
     def end(self) -> None:

@@ -107,7 +107,7 @@ class DaskEstimator(Estimator):
 
     def _eval_names(self) -> list[str]:
         """Return the names of the entries of an evaluation set."""
-        return ["X", "y", "sample_weight"]
+        return ["X", "y", "sample_weight", "offset"]
 
     def _eval_datasets(self, eval_set: Any) -> dict[str, PartitionedData]:
         if eval_set is None:
@@ -154,7 +154,31 @@ class DaskProbabilities(DaskEstimator):
         return self._fitted_model().predict_proba(X)
 
 
-class DaskBoosting(DaskEstimator):
+class DaskScores(DaskEstimator):
+    """Gradient boosting, whose scores may have an offset."""
+
+    def predict(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the prediction for each row, as a Dask collection with the partitions of X.
+
+        An offset, a collection with the same partitions, is added to the scores. A table in memory
+        gives an array, as the local model does.
+        """
+        if is_collection(X):
+            return predict(self, X, offset=offset)
+        return self._fitted_model().predict(X, offset=offset)
+
+
+class DaskScoredProbabilities(DaskEstimator):
+    """A classifier whose scores may have an offset."""
+
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Any:
+        """Return the probability of each class, as a Dask collection with the partitions of X."""
+        if is_collection(X):
+            return predict_proba(self, X, offset=offset)
+        return self._fitted_model().predict_proba(X, offset=offset)
+
+
+class DaskBoosting(DaskScores):
     """Gradient boosting on a Dask cluster."""
 
     def fit(
@@ -168,6 +192,7 @@ class DaskBoosting(DaskEstimator):
         eval_names: Any = None,
         callbacks: Any = None,
         init_model: Any = None,
+        offset: Any = None,
         workers: Sequence[str] | None = None,
     ) -> Self:
         """Fit the model to all partitions of a Dask collection.
@@ -181,9 +206,9 @@ class DaskBoosting(DaskEstimator):
             The table. Partitions may be empty.
         y : Dask Series, DataFrame or Array
             The target, with the partitions of X.
-        sample_weight, groups : Dask Series or Array, optional
+        sample_weight, groups, offset : Dask Series or Array, optional
             As in the local estimator, with the partitions of X.
-        eval_set : list of (X, y) or (X, y, sample_weight), optional
+        eval_set : list of (X, y), (X, y, sample_weight) or (X, y, sample_weight, offset), optional
             Evaluation sets: Dask collections, or tables in memory.
         eval_names, callbacks : list, optional
             As in the local estimator. Callbacks are called on every worker.
@@ -202,7 +227,8 @@ class DaskBoosting(DaskEstimator):
             If workers were lost more often than ``hedgerow.retries`` of Dask's configuration
             allows, or a partition cannot be loaded.
         """
-        train = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
+        train = {"X": X, "y": y, "sample_weight": sample_weight}
+        train |= {"groups": groups, "offset": offset}
         options = {
             "eval_names": eval_names,
             "callbacks": callbacks,
@@ -211,7 +237,7 @@ class DaskBoosting(DaskEstimator):
         return self._fit(train, eval_set, options, workers)
 
 
-class DaskRanking(DaskEstimator):
+class DaskRanking(DaskScores):
     """Learning to rank on a Dask cluster."""
 
     def fit(
@@ -225,17 +251,18 @@ class DaskRanking(DaskEstimator):
         eval_names: Any = None,
         callbacks: Any = None,
         init_model: Any = None,
+        offset: Any = None,
         workers: Sequence[str] | None = None,
     ) -> Self:
         """Fit the model to all partitions of a Dask collection.
 
         Parameters
         ----------
-        X, y, sample_weight, qid : Dask collections
+        X, y, sample_weight, qid, offset : Dask collections
             As in the local estimator, all with the partitions of X.
-        eval_set : list of (X, y, qid) or (X, y, qid, sample_weight), optional
-            Evaluation sets: Dask collections, or tables in memory. With qid_column, entries are
-            (X, y) or (X, y, sample_weight).
+        eval_set : list of (X, y, qid[, sample_weight[, offset]]), optional
+            Evaluation sets: Dask collections, or tables in memory. With qid_column, entries have
+            no qid.
         eval_names, callbacks, init_model, workers :
             As in `GradientBoostingRegressor.fit`.
 
@@ -243,7 +270,7 @@ class DaskRanking(DaskEstimator):
         -------
         self
         """
-        train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid}
+        train = {"X": X, "y": y, "sample_weight": sample_weight, "qid": qid, "offset": offset}
         options = {
             "eval_names": eval_names,
             "callbacks": callbacks,
@@ -252,7 +279,7 @@ class DaskRanking(DaskEstimator):
         return self._fit(train, eval_set, options, workers)
 
     def _eval_names(self) -> list[str]:
-        names = ["X", "y", "qid", "sample_weight"]
+        names = ["X", "y", "qid", "sample_weight", "offset"]
         return names if self.qid_column is None else [name for name in names if name != "qid"]
 
 
@@ -311,7 +338,9 @@ def on_dask(local: type[Any], *bases: type[Any]) -> Any:
     return with_parameters(type(local.__name__, bases, namespace))
 
 
-GradientBoostingClassifier = on_dask(hr.GradientBoostingClassifier, DaskBoosting, DaskProbabilities)
+GradientBoostingClassifier = on_dask(
+    hr.GradientBoostingClassifier, DaskBoosting, DaskScoredProbabilities
+)
 GradientBoostingRegressor = on_dask(hr.GradientBoostingRegressor, DaskBoosting)
 GradientBoostingRanker = on_dask(hr.GradientBoostingRanker, DaskRanking)
 RandomForestClassifier = on_dask(hr.RandomForestClassifier, DaskForest, DaskProbabilities)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
-from hedgerow.dask._collections import is_collection
+from hedgerow.dask._collections import is_collection, read_dataset
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain import shap_values as local_shap_values
 
@@ -31,7 +31,7 @@ _MODELS: OrderedDict[str, Any] = OrderedDict()
 _LOCK = Lock()
 
 
-def predict(model: Any, X: Any) -> Any:
+def predict(model: Any, X: Any, *, offset: Any = None) -> Any:
     """Return the predictions of a model for the rows of a Dask collection.
 
     Parameters
@@ -40,6 +40,8 @@ def predict(model: Any, X: Any) -> Any:
         An estimator of `hedgerow.dask`, or any estimator of `hedgerow`.
     X : Dask DataFrame or Array
         The rows.
+    offset : Dask Series, DataFrame or Array, optional
+        With the partitions of X: what is added to the scores of gradient boosting.
 
     Returns
     -------
@@ -47,10 +49,10 @@ def predict(model: Any, X: Any) -> Any:
         With the partitions of X. Of a DataFrame, a Series with the index of X, or a DataFrame if
         there are several outputs; of an Array, an Array.
     """
-    return _by_partition(model, X, "predict")
+    return _by_partition(model, X, "predict", offset)
 
 
-def predict_proba(model: Any, X: Any) -> Any:
+def predict_proba(model: Any, X: Any, *, offset: Any = None) -> Any:
     """Return the probability of each class for the rows of a Dask collection.
 
     Parameters
@@ -59,13 +61,15 @@ def predict_proba(model: Any, X: Any) -> Any:
         An estimator of `hedgerow.dask` or `hedgerow`.
     X : Dask DataFrame or Array
         The rows.
+    offset : Dask Series, DataFrame or Array, optional
+        As for `predict`.
 
     Returns
     -------
     Dask DataFrame or Array
         With the partitions of X. The columns of a DataFrame are the classes.
     """
-    return _by_partition(model, X, "predict_proba")
+    return _by_partition(model, X, "predict_proba", offset)
 
 
 def shap_values(model: Any, X: Any) -> Any:
@@ -100,7 +104,7 @@ def local_model(model: Any) -> Any:
     return local
 
 
-def _by_partition(model: Any, X: Any, method: str) -> Any:
+def _by_partition(model: Any, X: Any, method: str, offset: Any = None) -> Any:
     local = local_model(model)
     if not is_collection(X) or isinstance(X, dd.Series | dd.Index):
         raise DataError(
@@ -112,6 +116,8 @@ def _by_partition(model: Any, X: Any, method: str) -> Any:
     data = pickle.dumps(local, protocol=5)
     digest = hashlib.sha256(data).hexdigest()
     packed = dask.delayed(data, name=f"hedgerow-model-{digest[:32]}", traverse=False)
+    if offset is not None:
+        return _with_offset(local, X, offset, packed, digest, method)
     if isinstance(X, da.Array):
         return _of_array(local, X, packed, digest, method)
     return _of_frame(local, X, packed, digest, method)
@@ -185,6 +191,41 @@ def _column_names(local: Any, example: NDArray[Any], method: str, columns: list[
     return list(range(example.shape[1]))
 
 
+# ---- with an offset ------------------------------------------------------------------------------
+
+
+def _with_offset(local: Any, X: Any, offset: Any, packed: Any, digest: str, method: str) -> Any:
+    """Return predictions for pairs of partitions: of X, and of what is added to its scores."""
+    data = read_dataset({"X": X, "offset": offset})
+    pairs = list(zip(data.arguments["X"], data.arguments["offset"], strict=True))
+    empty: Any = np.empty((0, X.shape[1]), X.dtype) if isinstance(X, da.Array) else X._meta  # noqa: SLF001
+    example = _values(local, empty, method)
+    of_pair = dask.delayed(_pair)
+    if isinstance(X, da.Array):
+        lengths: Sequence[float] = data.lengths or [np.nan] * len(pairs)
+        blocks = [
+            da.from_delayed(
+                of_pair(*pair, packed, digest, method), (n, *example.shape[1:]), meta=example
+            )
+            for pair, n in zip(pairs, lengths, strict=True)
+        ]
+        return da.concatenate(blocks, allow_unknown_chunksizes=True)
+    names = _column_names(local, example, method, list(X.columns))
+    return dd.from_delayed(
+        [of_pair(*pair, packed, digest, method, names) for pair in pairs],
+        meta=_with_index(example, empty.index, names),
+        divisions=X.divisions,
+        verify_meta=False,
+    )
+
+
+def _pair(
+    part: Any, offset: Any, packed: bytes, digest: str, method: str, names: Any = None
+) -> Any:
+    values = np.asarray(getattr(loaded(digest, packed), method)(part, offset=offset))
+    return _with_index(values, part.index, names) if isinstance(part, pd.DataFrame) else values
+
+
 # ---- on the workers ------------------------------------------------------------------------------
 
 
@@ -195,8 +236,8 @@ def _values(model: Any, X: Any, method: str) -> NDArray[Any]:
     values = function(X)
     if isinstance(values, list):
         raise ParameterError(
-            f"{method} of {type(model).__name__} returns an array for each column of y, which are "
-            "no columns of one collection. Use predict, or map_partitions."
+            f"{method} of {type(model).__name__} returns an array for each column of y, which "
+            "cannot become the columns of one collection. Use predict, or map_partitions."
         )
     return np.asarray(values)
 

@@ -22,6 +22,7 @@ from distributed import Worker, get_worker
 from distributed.comm import Comm
 
 from hedgerow import cluster
+from hedgerow._estimator import Estimator
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
 from hedgerow._phases import phase, recording
@@ -84,7 +85,7 @@ class Job:
         Whether `fit` accepts a table in pieces.
     """
 
-    estimator: Any
+    estimator: Estimator
     layouts: Mapping[str, Mapping[str, Layout]]
     options: Mapping[str, Any]
     checkpoint: bytes | None
@@ -235,7 +236,7 @@ _LOCK = threading.Lock()
 def _session(worker: Worker, fit_id: str) -> Session:
     session = _SESSIONS.get((worker.address, fit_id))
     if session is None or session.is_over:
-        raise ClusterError("The fit was ended: the driver has ended it.")
+        raise ClusterError("The fit was ended by the driver.")
     return session
 
 
@@ -400,7 +401,7 @@ def _meet(session: Session, worker: Worker) -> DaskCommunicator:
     )
     session.communicator = communicator
     if session.is_over:
-        raise ClusterError("The fit was ended: the driver has ended it.")
+        raise ClusterError("The fit was ended by the driver.")
     communicator.connect(plan.start)
     communicator.gather(b"")
     return communicator
@@ -438,8 +439,16 @@ def _rows(session: Session, dataset: str, name: str, layout: Layout, *, in_piece
 
 def _sets(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the argument eval_set."""
-    sets = [tuple(tables[f"eval_{i}"].values()) for i in range(len(tables))]
+    sets = [_entry(tables[f"eval_{i}"]) for i in range(len(tables))]
     return {"eval_set": sets} if sets else {}
+
+
+def _entry(table: dict[str, Any]) -> tuple[Any, ...]:
+    """Return an entry of eval_set; an offset comes after weights, which may be None."""
+    if "offset" not in table:
+        return tuple(table.values())
+    first = [value for name, value in table.items() if name not in ("sample_weight", "offset")]
+    return (*first, table.get("sample_weight"), table["offset"])
 
 
 @contextmanager

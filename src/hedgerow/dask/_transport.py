@@ -160,7 +160,7 @@ class DaskCommunicator(InboxCommunicator):
             self._lose(rank, str(error) or type(error).__name__)
 
     async def _beat(self) -> None:
-        """Give a sign of life every second."""
+        """Send a heartbeat every second."""
         while not self._is_closed:
             await asyncio.sleep(BETWEEN_HEARTBEATS)
             for rank, lock in list(self._locks.items()):
@@ -192,7 +192,9 @@ class DaskCommunicator(InboxCommunicator):
         try:
             self._loop.call_soon_threadsafe(function)
         except RuntimeError as error:  # the loop is closed: the Dask worker ends
-            raise ClusterError(f"The fit was ended: the Dask worker ends: {error}.") from error
+            raise ClusterError(
+                f"The fit was ended: the Dask worker is shutting down: {error}."
+            ) from error
 
     def _in_loop(self, coroutine: Coroutine[Any, Any, None], seconds: float) -> None:
         """Run a coroutine to its end."""

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from hedgerow._arguments import with_argument_hints
 from hedgerow._data.names import Labels
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import read_weights
 from hedgerow._params import COUNT, FRACTION, RANDOM_STATE, VERBOSE, Parameter, any_of
 from hedgerow._progress import with_progress
@@ -23,7 +24,7 @@ from hedgerow._result import PermutationImportance
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats, Indices
-from hedgerow._validation.fold_data import require_rows, take_rows
+from hedgerow._validation.fold_data import require_rows
 from hedgerow._validation.predictions import predict
 from hedgerow._validation.scoring import (
     OWN_SCORE,

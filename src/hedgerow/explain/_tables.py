@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._data.names import Labels
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.sources import are_records, as_array, as_data_frame, open_table, require_rows
 from hedgerow._data.sparse import sound
 from hedgerow._types import Indices
-from hedgerow._validation.fold_data import take_rows
 
 
 class UserTable:

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from hedgerow import explain
 from hedgerow._boosting.estimators.base import GradientBoosting
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.sparse import sound_rows
 from hedgerow._params import Number, Parameter
 from hedgerow._result import GREY
 from hedgerow._types import Floats
-from hedgerow._validation.fold_data import take_rows
 from hedgerow.exceptions import ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (

@@ -15,13 +15,15 @@ from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS
 from hedgerow._boosting.fit.calibration import calibrate_model, require_calibratable
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
 from hedgerow._boosting.fit.fitting import fit_boosting
+from hedgerow._boosting.fit.observers import OBSERVERS, observed
 from hedgerow._boosting.fit.refit import Refitting
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
-from hedgerow._data.target import fit_columns
+from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.target import fit_columns, fit_offset, read_offset
 from hedgerow._estimator import TableEstimator, adopt, by_batch
 from hedgerow._links import Link, prediction_of
 from hedgerow._params import IMPORTANCE_KIND, Number, check_parameters
@@ -58,7 +60,7 @@ class BoostedInternals(TableInternals[BoostedModel]):
     ----------
     task : Task
         How y is read, and its losses and metrics.
-    scores : function of a table
+    scores : function of a table and, optionally, an offset
         Returns raw scores, (n_rows, n_outputs).
     unit : function of the model
         Returns the unit of a score, such as "log-odds".
@@ -67,7 +69,7 @@ class BoostedInternals(TableInternals[BoostedModel]):
     """
 
     task: Task
-    scores: Callable[[Any], Floats]
+    scores: Callable[..., Floats]
     unit: Callable[[BoostedModel], str]
     output_names: Callable[[BoostedModel], list[str]]
 
@@ -95,6 +97,7 @@ class GradientBoosting(TableEstimator):
         checkpoint: Any = None,
         checkpoint_every: int = 10,
         memory_limit: float | str | None = None,
+        offset: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -115,9 +118,9 @@ class GradientBoosting(TableEstimator):
             The group of each row. Holdouts for early stopping, calibration and
             ``n_estimators="auto"`` consist of whole groups, and ``sampling="group"`` samples whole
             groups.
-        eval_set : list of (X, y) or (X, y, sample_weight), optional
+        eval_set : list of (X, y), (X, y, sample_weight) or (X, y, sample_weight, offset), optional
             Evaluation sets: metrics are computed after each round and stored in
-            ``evals_result_``. Early stopping uses the last one.
+            ``evals_result_``. Early stopping uses the last one. A sample_weight may be None.
         eval_names : list of str, optional
             Names of the evaluation sets; by default ``eval_0`` and so on.
         callbacks : list, optional
@@ -138,6 +141,10 @@ class GradientBoosting(TableEstimator):
         memory_limit : float or str, optional
             The memory that the process may use, in bytes or as in "4GB". A fit whose forecast is
             larger (`memory_estimate`) raises `MemoryLimitError` before it starts.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            What is added to the scores of each row, before the first round: for a loss with a log
+            link the logarithm of a factor, such as an exposure. Predictions need the offsets of
+            their rows, too; without one it counts as 0.
 
         Returns
         -------
@@ -146,18 +153,30 @@ class GradientBoosting(TableEstimator):
         y, sample_weight, groups = fit_columns(X, y, sample_weight, groups)
         arguments = FitArguments(
             *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
-            *(init_model, checkpoint, checkpoint_every, memory_limit),
+            *(init_model, checkpoint, checkpoint_every, memory_limit, fit_offset(X, offset)),
         )
         return self._fit(arguments)
 
     def _fit(self, arguments: FitArguments) -> Self:
         check_parameters(self)
+        if not OBSERVERS:
+            return self._fit_unobserved(arguments)
+        with observed(self, arguments) as with_callbacks:
+            return self._fit_unobserved(with_callbacks)
+
+    def _fit_unobserved(self, arguments: FitArguments) -> Self:
         warm_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
 
     def refit(
-        self, X: Any, y: Any = IN_TABLE, sample_weight: Any = None, *, keep: float = 0.0
+        self,
+        X: Any,
+        y: Any = IN_TABLE,
+        sample_weight: Any = None,
+        *,
+        keep: float = 0.0,
+        offset: Any = None,
     ) -> Self:
         """Fit the leaf values to other rows; the splits do not change.
 
@@ -166,7 +185,7 @@ class GradientBoosting(TableEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`
+        X, y, sample_weight, offset : as in `fit`
             Other rows of the same columns and, in classification, of the same classes.
         keep : float in [0, 1]
             The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
@@ -180,15 +199,16 @@ class GradientBoosting(TableEstimator):
         if keep not in Number(0, 1):
             raise ParameterError(f"keep={keep!r} is not allowed; it must be {Number(0, 1)}.")
         y, sample_weight, _ = fit_columns(X, y, sample_weight)
-        arguments = FitArguments(X, y, sample_weight)
+        arguments = FitArguments(X, y, sample_weight, offset=fit_offset(X, offset))
         adopt(self, Refitting(self, self._task, arguments, keep).run())
         return self
 
-    def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str) -> Self:
+    def _calibrate(self, X: Any, y: Any, sample_weight: Any, offset: Any, method: str) -> Self:
         model = self._fitted_model()
         estimator = copy.copy(self).set_params(calibration=method)
         check_parameters(estimator)
-        settings, arguments = Settings.of(estimator), FitArguments(X, y, sample_weight)
+        settings = Settings.of(estimator)
+        arguments = FitArguments(X, y, sample_weight, offset=fit_offset(X, offset))
         problem, holdout = read_problem(arguments, self._task, model, settings)
         require_calibratable(problem.loss, problem.classes, estimator)
         self._model = calibrate_model(model, problem.loss, holdout, method, settings.n_threads)
@@ -210,6 +230,14 @@ class GradientBoosting(TableEstimator):
             f"There is no {name}, because rounds were not evaluated: pass an eval_set, or set "
             "early_stopping=True and a number of rounds, n_estimators."
         )
+
+    @property
+    def init_estimator_(self) -> Any:
+        """The fitted `init_estimator`."""
+        fitted = self._fitted_model().init_estimator
+        if fitted is None:
+            raise AttributeError("There is an init_estimator_ if init_estimator was set.")
+        return fitted
 
     def __getitem__(self, rounds: slice) -> Self:
         """Return the model of some of the rounds, ``model[:50]`` for the first 50.
@@ -258,7 +286,7 @@ class GradientBoosting(TableEstimator):
     def __hedgerow__(self) -> BoostedInternals:
         """Return what other packages of the library may use."""
         return BoostedInternals(
-            **vars(super().__hedgerow__()),
+            **vars(super().__hedgerow__()) | {"can_be_additive": self.init_estimator is None},
             task=self._task,
             scores=self._scores,
             unit=self._unit,
@@ -274,10 +302,16 @@ class GradientBoosting(TableEstimator):
         return model.rows(self._read(X, model.schema))
 
     def _bins_tables(self) -> bool:
-        return True
+        return self.init_estimator is None  # which reads the table itself
 
     def _additive_trees(self) -> AdditiveTrees:
         model: BoostedModel = self._fitted_model()
+        if model.init_estimator is not None:
+            raise ParameterError(
+                "The trees of this model add to what init_estimator predicts, so they explain only "
+                "a part of it. To explain the trees, fit with offset=…, the scores of a fitted "
+                "initial estimator, in place of init_estimator."
+            )
         return AdditiveTrees(
             ensemble=model.ensemble,
             matrix=self._matrix,
@@ -307,17 +341,35 @@ class GradientBoosting(TableEstimator):
             self._predicted_unit,
         )
 
-    @by_batch
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: Any, offset: Any = None) -> Floats:
         """Return raw scores, shape (n_rows, n_outputs)."""
-        rows = self._tree_rows(X)
-        return self._model.ensemble.predict_raw(rows, n_threads=self._threads_for(rows))
+        if not isinstance(X, ParquetTable):
+            return self._scores_in_memory(X, offset)
+        offset = read_offset(fit_offset(X, offset), X.n_rows, self._n_scores())
+        by_row = () if offset is None else (offset,)
+        return X.computed(self._scores_in_memory, self.verbose, *by_row)
 
-    def _staged_scores(self, X: Any) -> Iterator[Floats]:
+    def _scores_in_memory(self, X: Any, offset: Any = None) -> Floats:
+        rows = self._tree_rows(X)
+        added, n_threads = self._added(X, offset, len(rows)), self._threads_for(rows)
+        return self._model.ensemble.predict_raw(rows, offset=added, n_threads=n_threads)
+
+    def _staged_scores(self, X: Any, offset: Any = None) -> Iterator[Floats]:
         """Yield raw scores after each round."""
         rows = self._tree_rows(X)
         assert not isinstance(rows, BinnedRows)
-        return self._model.ensemble.staged_raw(rows, n_threads=self._threads_for(rows))
+        added, n_threads = self._added(X, offset, len(rows)), self._threads_for(rows)
+        return self._model.ensemble.staged_raw(rows, offset=added, n_threads=n_threads)
+
+    def _added(self, X: Any, offset: Any, n_rows: int) -> Floats | None:
+        """Return what is added to the base score: the offset, and the scores of init_estimator."""
+        added = read_offset(offset, n_rows, self._n_scores())
+        initial = self._model.initial_scores(X)
+        return added if initial is None else initial if added is None else added + initial
+
+    def _n_scores(self) -> int:
+        model: BoostedModel = self._fitted_model()
+        return model.ensemble.n_outputs
 
 
 def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:

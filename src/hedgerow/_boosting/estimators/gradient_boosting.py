@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
@@ -20,7 +21,7 @@ from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._data.target import decode_labels, read_regression_target, read_weights
-from hedgerow._estimator import Estimator, ScoredClassifier
+from hedgerow._estimator import Estimator, ScoredClassifier, accuracy
 from hedgerow._links import prediction_of
 from hedgerow._params import Number, parameters_for
 from hedgerow._tree.additive import Meaning, class_names
@@ -76,52 +77,69 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     _task: ClassVar[Task] = Classification()
     _parameters = parameters_for("classifier", PARAMETERS)
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any, *, offset: Any = None) -> Floats:
         """Return raw scores: the log-odds of ``classes_[1]`` if there are two classes.
 
-        With more classes, there is a column per class; for multilabel y, one per label.
+        With more classes, there is a column per class; for multilabel y, one per label. An offset,
+        as in `fit`, is added.
         """
-        return _decision(self._scores(X))
+        return _decision(self._scores(X, offset))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
         """Return the probability of each class, shape (n_rows, n_classes).
 
         For multilabel y: P(class 1) of each label, shape (n_rows, n_outputs).
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return self._probabilities(scores)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_log_proba(self, X: Any) -> Floats:
+    def predict_log_proba(self, X: Any, *, offset: Any = None) -> Floats:
         """Return the logarithm of the probabilities."""
-        return np.log(self.predict_proba(X))
+        return np.log(self.predict_proba(X, offset=offset))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; for multilabel y, of each label."""
-        return self._classes_of(self._scores(X))
+        return self._classes_of(self._scores(X, offset))
 
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+    def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `decision_function` returns after each round."""
-        return map(_decision, self._staged_scores(X))
+        return map(_decision, self._staged_scores(X, offset))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
+    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict_proba` returns after each round."""
-        return map(self._probabilities, self._staged_scores(X))
+        return map(self._probabilities, self._staged_scores(X, offset))
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[NDArray[Any]]:
         """Yield what `predict` returns after each round."""
-        return map(self._classes_of, self._staged_scores(X))
+        return map(self._classes_of, self._staged_scores(X, offset))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy; a row with several outputs counts if all are predicted correctly.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset : as in `fit`
+            The test set.
+        """
+        return accuracy(y, self.predict(X, offset=offset), sample_weight)
 
     def calibrate(
-        self, X: Any, y: Any, sample_weight: Any = None, *, method: str | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        method: str | None = None,
+        offset: Any = None,
     ) -> Self:
         """Calibrate the probabilities on rows that the model was not trained on.
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`
+        X, y, sample_weight, offset : as in `fit`
             Other rows, of the same columns and classes.
         method : {"sigmoid", "isotonic", "temperature"}, optional
             Overrides the parameter ``calibration``; "sigmoid" if both are None.
@@ -130,7 +148,8 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         -------
         self
         """
-        return self._calibrate(X, y, sample_weight, method or self.calibration or "sigmoid")
+        method = method or self.calibration or "sigmoid"
+        return self._calibrate(X, y, sample_weight, offset, method)
 
     def _why_not(self, name: str) -> str | None:
         if name in ("predict_proba", "predict_log_proba", "staged_predict_proba"):
@@ -208,29 +227,32 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     _task: ClassVar[Task] = Regression()
     _parameters = parameters_for("regressor", PARAMETERS)
 
-    def predict(self, X: Any) -> Floats:
-        """Return the prediction for each row; a column for each of several outputs or quantiles."""
-        scores = self._scores(X)
+    def predict(self, X: Any, *, offset: Any = None) -> Floats:
+        """Return the prediction for each row; a column for each of several outputs or quantiles.
+
+        An offset, as in `fit`, is added to the scores.
+        """
+        scores = self._scores(X, offset)
         return prediction_of(scores, self._model.link)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return R², or for several quantiles D² of the mean pinball loss: 1 is perfect.
 
         Each is the fraction by which predictions reduce the loss of the best constants.
 
         Parameters
         ----------
-        X, y, sample_weight : as in `fit`
+        X, y, sample_weight, offset : as in `fit`
             Rows to evaluate the model on.
         """
-        if self._fitted_model().link != "sorted":
-            return float(super().score(X, y, sample_weight))
-        prediction = self.predict(X)
+        prediction = self.predict(X, offset=offset)
+        if self._model.link != "sorted":
+            return float(r2_score(y, prediction, sample_weight=sample_weight))
         target = read_regression_target(y, len(prediction))
         weights = read_weights(sample_weight, len(prediction))
         return d2_pinball(as_levels(self.quantile), target, prediction, weights)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
+    def predict_interval(self, X: Any, coverage: float = 0.9, *, offset: Any = None) -> Floats:
         """Return prediction intervals: lower and upper bounds, (n, 2).
 
         They are calibrated on rows that were not trained on: the holdout of
@@ -246,6 +268,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
             As in `fit`.
         coverage : float in (0, 1)
             The fraction of rows whose target lies within the interval.
+        offset : array, optional
+            As in `fit`.
         """
         allowed = Number(0, 1, open_low=True, open_high=True)
         if coverage not in allowed:
@@ -257,28 +281,30 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
                 "call calibrate first."
             )
         levels = as_levels(self.quantile) if self.loss == "quantile" else None
-        scores, spread = self._scores(X), model.spread
+        scores, spread = self._scores(X, offset), model.spread
         prediction, scale = prediction_of(scores, model.link), spread.scale(scores[:, 0])
         ends = interval(prediction, model.residuals, levels, coverage, scale)
         return ends.clip(spread.low, spread.high)
 
-    def calibrate(self, X: Any, y: Any) -> Self:
+    def calibrate(self, X: Any, y: Any, *, offset: Any = None) -> Self:
         """Calibrate the width of prediction intervals on rows that the model was not trained on.
 
         Parameters
         ----------
-        X, y : as in `fit`
+        X, y, offset : as in `fit`
             Other rows, of the same columns.
 
         Returns
         -------
         self
         """
-        return self._calibrate(X, y, None, "conformal")
+        return self._calibrate(X, y, None, offset, "conformal")
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
+        return (
+            prediction_of(scores, self._model.link) for scores in self._staged_scores(X, offset)
+        )
 
     def _output_names(self, model: BoostedModel) -> list[str]:
         levels = as_levels(self.quantile) if model.link == "sorted" else ()

@@ -33,6 +33,7 @@ class OneScore(GradientBoosting):
 
     multi_strategy: ClassVar[str] = "separate"
     calibration: ClassVar[None] = None
+    init_estimator: ClassVar[None] = None
 
     def _output_names(self, model: BoostedModel) -> list[str]:  # noqa: ARG002
         return ["score"]
@@ -41,7 +42,7 @@ class OneScore(GradientBoosting):
         return "score"
 
 
-_LEFT_OUT = ("multi_strategy", "calibration", "calibration_fraction")
+_LEFT_OUT = ("multi_strategy", "calibration", "calibration_fraction", "init_estimator")
 _REWORDED = {
     "monotonic_constraints": "How the score may change with a numeric feature while all others "
     "stay the same: 1 or 'increasing', it never decreases as the feature increases; -1 or "

@@ -43,6 +43,7 @@ from hedgerow._params import (
     Peers,
     With,
     any_of,
+    is_estimator,
 )
 from hedgerow._tree.growth_params import (
     COLSAMPLE_BYLEVEL,
@@ -176,6 +177,19 @@ PARAMETERS: tuple[Parameter, ...] = (
         "four times as much, and a number is a multiple of 'balanced'.",
         Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
+        group="Rounds and learning rate",
+    ),
+    Parameter(
+        "init_estimator",
+        None,
+        any_of(
+            NOTHING,
+            ParameterKind("an estimator with fit and predict", is_estimator, "SklearnEstimator"),
+        ),
+        "An estimator whose predictions are the scores before the first round, F₀, in place of 0: "
+        "a clone is fitted to the training set and used in predictions. Its means or "
+        "probabilities become scores by the link of the loss.",
+        Peers("", "", "", "init"),
         group="Rounds and learning rate",
     ),
     *GROWTH_PARAMETERS,

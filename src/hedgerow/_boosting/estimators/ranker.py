@@ -26,7 +26,7 @@ from hedgerow._data.ranking_queries import (
     split_column,
 )
 from hedgerow._data.sparse import SparseLayouts
-from hedgerow._data.target import fit_columns, read_weights
+from hedgerow._data.target import fit_columns, fit_offset, read_weights
 from hedgerow._params import COUNT, check_parameters
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats
@@ -112,6 +112,7 @@ class GradientBoostingRanker(OneScore):
         checkpoint: Any = None,
         checkpoint_every: int = 10,
         memory_limit: float | str | None = None,
+        offset: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -129,9 +130,11 @@ class GradientBoostingRanker(OneScore):
             The query of each row, a number or a string. The rows of a query need not be adjacent.
         group : array of shape (n_queries,), optional
             Instead of qid, the number of rows of each query, in order.
-        eval_set : list of (X, y, qid) or (X, y, qid, sample_weight), optional
+        eval_set : list of (X, y, qid[, sample_weight[, offset]]), optional
             Evaluation sets: metrics are computed after each round and stored in
-            ``evals_result_``. With qid_column, entries are (X, y) or (X, y, sample_weight).
+            ``evals_result_``. With qid_column, entries have no qid.
+        offset : array of shape (n_rows,), optional
+            What is added to the score of each row, before the first round; in `predict`, too.
 
         Returns
         -------
@@ -151,6 +154,7 @@ class GradientBoostingRanker(OneScore):
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             memory_limit=memory_limit,
+            offset=fit_offset(X, offset),
         )
         return self._fit(arguments)
 
@@ -163,6 +167,7 @@ class GradientBoostingRanker(OneScore):
         qid: Any = None,
         group: Any = None,
         keep: float = 0.0,
+        offset: Any = None,
     ) -> Self:
         """Fit the leaf values to other queries; the splits do not change.
 
@@ -171,7 +176,7 @@ class GradientBoostingRanker(OneScore):
 
         Parameters
         ----------
-        X, y, sample_weight, qid, group : as in `fit`
+        X, y, sample_weight, qid, group, offset : as in `fit`
             Rows of other queries, with the same columns.
         keep : float in [0, 1]
             The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
@@ -183,17 +188,21 @@ class GradientBoostingRanker(OneScore):
         self._fitted_model()
         check_parameters(self)
         y, sample_weight, qid = fit_columns(X, y, sample_weight, qid)
+        offset = fit_offset(X, offset)
         features, query = self._split_queries(X, qid, group)
         judgements = Judgements(y, query, sample_weight, group is not None)
-        return super().refit(features, judgements, sample_weight, keep=keep)
+        return super().refit(features, judgements, sample_weight, keep=keep, offset=offset)
 
-    def predict(self, X: Any) -> Floats:
-        """Return the score of each row: the higher, the better its rank in the query."""
-        return self._scores(X)[:, 0].copy()
+    def predict(self, X: Any, *, offset: Any = None) -> Floats:
+        """Return the score of each row: the higher, the better its rank in the query.
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
+        An offset, as in `fit`, is added.
+        """
+        return self._scores(X, offset)[:, 0].copy()
+
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (scores[:, 0].copy() for scores in self._staged_scores(X))
+        return (scores[:, 0].copy() for scores in self._staged_scores(X, offset))
 
     def score(
         self,
@@ -204,6 +213,7 @@ class GradientBoostingRanker(OneScore):
         qid: Any = None,
         group: Any = None,
         k: int | None = None,
+        offset: Any = None,
     ) -> float:
         """Return the mean NDCG of the queries, up to rank k or of complete rankings.
 
@@ -212,15 +222,16 @@ class GradientBoostingRanker(OneScore):
 
         Parameters
         ----------
-        X, y, sample_weight, qid, group :
+        X, y, sample_weight, qid, group, offset :
             As in `fit`.
         k : int, optional
             Number of top-ranked rows of each query that count; by default all.
         """
         if k is not None and k not in COUNT:
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
+        offset = fit_offset(X, offset)
         features, query = self._split_queries(X, qid, group)
-        scores = self._scores(features)[:, 0]
+        scores = self._scores(features, offset)[:, 0]
         target = Judgements(y, query, sample_weight, group is not None).read(len(scores))
         loss: Any = self._task.choose_loss(self, None)
         objection = loss.objection(target)
@@ -255,21 +266,22 @@ class GradientBoostingRanker(OneScore):
             return features, read_query_ids(column, f"X, column {self.qid_column!r}")
         return X, read_query_ids(qid) if group is None else read_group_sizes(group)
 
-    def _read_entry(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any]:
+    def _read_entry(self, entry: Sequence[Any]) -> tuple[Any, Judgements, Any, Any]:
         """Read an entry of eval_set."""
         if isinstance(entry, ParquetTable):
             y, weights, qid = fit_columns(entry, None, None)
-            entry = (entry, y, qid) if weights is None else (entry, y, qid, weights)
+            entry = (entry, y, qid, weights, fit_offset(entry, None))
         needed = ("X", "y", "qid") if self.qid_column is None else ("X", "y")
         n = len(needed)
-        if not isinstance(entry, tuple | list) or len(entry) not in (n, n + 1):
+        if not isinstance(entry, tuple | list) or len(entry) not in (n, n + 1, n + 2):
             entry_names = ", ".join(needed)
             raise DataError(
-                f"eval_set must be a list of ({entry_names}) or ({entry_names}, sample_weight)."
+                f"eval_set must be a list of ({entry_names}), ({entry_names}, sample_weight) or "
+                f"({entry_names}, sample_weight, offset)."
             )
-        weights = entry[n] if len(entry) > n else None
+        weights, offset = (*entry[n:], None, None)[:2]
         features, query = self._split_queries(entry[0], entry[2] if n == 3 else None, None)
-        return features, Judgements(entry[1], query, weights), weights
+        return features, Judgements(entry[1], query, weights), weights, offset
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         """Read a table, with or without the column of queries."""

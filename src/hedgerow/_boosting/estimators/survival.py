@@ -77,30 +77,33 @@ class GradientBoostingSurvival(OneScore):
     _predicted_unit: ClassVar[str] = "the time"
     _parameters = SURVIVAL
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, *, offset: Any = None) -> Floats:
         """Return the logarithm of each row's relative risk (loss='cox') or a time (loss='aft').
 
         The time is e^score: the median if Z is normal or logistic; if Z is extreme, the time beyond
-        which a fraction 1/e of similar rows survives.
+        which a fraction 1/e of similar rows survives. An offset, as in `fit`, is added to the
+        scores.
         """
-        scores = self._scores(X)
+        scores = self._scores(X, offset)
         return prediction_of(scores, self._model.link)
 
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (prediction_of(scores, self._model.link) for scores in self._staged_scores(X))
+        return (
+            prediction_of(scores, self._model.link) for scores in self._staged_scores(X, offset)
+        )
 
-    def predict_cumulative_hazard(self, X: Any, times: Any) -> Floats:
+    def predict_cumulative_hazard(self, X: Any, times: Any, *, offset: Any = None) -> Floats:
         """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""
-        scores, curve = self._scores(X)[:, 0], self._curve()
+        scores, curve = self._scores(X, offset)[:, 0], self._curve()
         return curve.cumulative_hazard(scores, _read_times(times))
 
-    def predict_survival_function(self, X: Any, times: Any) -> Floats:
+    def predict_survival_function(self, X: Any, times: Any, *, offset: Any = None) -> Floats:
         """Return the survival probability of each row at each time, (n_rows, n_times)."""
-        hazard = self.predict_cumulative_hazard(X, times)
+        hazard = self.predict_cumulative_hazard(X, times, offset=offset)
         return np.exp(np.negative(hazard, out=hazard), out=hazard)
 
-    def predict_quantile(self, X: Any, quantile: float = 0.5) -> Floats:
+    def predict_quantile(self, X: Any, quantile: float = 0.5, *, offset: Any = None) -> Floats:
         """Return a quantile of the time of each row; by default the median.
 
         With loss='cox' it is infinite if the survival curve does not fall so far within the
@@ -109,16 +112,16 @@ class GradientBoostingSurvival(OneScore):
         allowed = Number(0, 1, open_low=True, open_high=True)
         if quantile not in allowed:
             raise ParameterError(f"quantile={quantile!r} is not allowed; it must be {allowed}.")
-        scores, curve = self._scores(X)[:, 0], self._curve()
+        scores, curve = self._scores(X, offset)[:, 0], self._curve()
         return curve.quantile(scores, float(quantile))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return Harrell's concordance index.
 
         It is the fraction of comparable pairs (of which it is known whose event came first) that
         the predictions order correctly; ½ is random.
         """
-        scores = self._scores(X)[:, 0]
+        scores = self._scores(X, offset)[:, 0]
         bounds = read_survival_times(y, len(scores))
         longer = scores if self._model.link == "log" else -scores
         return concordance(bounds, longer, read_weights(sample_weight, len(scores)))

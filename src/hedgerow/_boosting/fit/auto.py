@@ -42,6 +42,7 @@ from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import TreeRows
+from hedgerow._estimator import TableEstimator
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.trainer import DivergenceError
 
@@ -200,7 +201,7 @@ class Search:
         return min(1 << (affordable.bit_length() - 1), MAX_MODELS)
 
 
-def _candidates(estimator: Any, n_rows: int, n_columns: int) -> list[Parameters]:
+def _candidates(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Parameters]:
     """Return the different candidates that remain with the user's own parameters."""
     candidates: list[Parameters] = []
     all_sizes = (*SMALL_CANDIDATES, *CANDIDATES)
@@ -214,7 +215,7 @@ def _candidates(estimator: Any, n_rows: int, n_columns: int) -> list[Parameters]
     return candidates if estimator.max_depth is None else _limit_depth(candidates, estimator)
 
 
-def _limit_depth(candidates: Sequence[Parameters], estimator: Any) -> list[Parameters]:
+def _limit_depth(candidates: Sequence[Parameters], estimator: TableEstimator) -> list[Parameters]:
     """Return candidates with at most as many leaves as the depth allows.
 
     Among candidates that are limited to the same number of leaves and differ in min_samples_leaf
@@ -230,7 +231,7 @@ def _limit_depth(candidates: Sequence[Parameters], estimator: Any) -> list[Param
     return list(kept.values())
 
 
-def _replacing_auto(estimator: Any, chosen: Parameters) -> Parameters:
+def _replacing_auto(estimator: TableEstimator, chosen: Parameters) -> Parameters:
     """Return the chosen values of parameters that are "auto"."""
     return {name: value for name, value in chosen.items() if is_auto(getattr(estimator, name))}
 

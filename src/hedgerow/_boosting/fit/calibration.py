@@ -52,7 +52,7 @@ def calibrate_model(
 ) -> BoostedModel:
     """Return the model, calibrated on rows that it was not trained on."""
     rows = model.rows(holdout.table, n_threads)
-    scores = model.ensemble.predict_raw(rows, n_threads=n_threads)
+    scores = model.ensemble.predict_raw(rows, offset=holdout.offset, n_threads=n_threads)
     if model.classes is None:
         prediction = prediction_of(scores, model.link).reshape(len(scores), -1)
         errors = holdout.target[:, np.newaxis] - prediction

@@ -50,7 +50,7 @@ class CheckpointFile:
     def read(self, estimator: Estimator) -> Any:
         """Return the checkpoint in the file, if there is one; refuse one of other parameters."""
         from hedgerow._model_file.checkpoint import parse_checkpoint
-        from hedgerow._model_file.values import decode, encode
+        from hedgerow._model_file.contents import write_parameter
 
         data = workers().objects(self._bytes() if workers().rank == 0 else None)[0]
         if data is None:
@@ -62,7 +62,7 @@ class CheckpointFile:
         for name, value in now.items():
             may_differ = name in MAY_DIFFER and not _matters(name, value, then[name])
             # As a file stores it: the name of a function, a list for an array.
-            if not may_differ and decode(encode(value)) != then[name]:
+            if not may_differ and write_parameter(value) != write_parameter(then[name]):
                 raise self._refusal(f"of a fit with {name}={then[name]!r}, not {value!r}")
         return checkpoint
 
@@ -127,7 +127,7 @@ def digest(
     n_extra_rounds: int,
     n_threads: int = 1,
 ) -> str:
-    """Return a digest of the data of a fit (bins, targets, weights, groups) and of its start.
+    """Return a digest of the data of a fit (bins, targets, weights, …) and of its start.
 
     `datasets` are the training set and the evaluation sets, `bins` their rows (n_features, n_rows).
     `numbers` is the training set itself, if trees depend on more than its bins. Workers add up the
@@ -136,6 +136,7 @@ def digest(
     hashed = hashlib.sha256(str(n_extra_rounds).encode())
     for dataset, of_dataset in zip(datasets, bins, strict=True):
         by_row = [dataset.target, dataset.weights, dataset.groups]
+        by_row += [] if dataset.offset is None else [dataset.offset]
         shapes = [None if array is None else array.shape[1:] for array in by_row]
         n_features, n_rows = of_dataset.shape
         hashed.update(repr([n_features, workers().count(n_rows), shapes]).encode())

@@ -1,4 +1,4 @@
-"""Datasets (table, target, weights, groups), evaluation sets, splits into holdouts and folds."""
+"""Datasets (table, target, weights, …), evaluation sets, splits into holdouts and folds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hedgerow import _native
 from hedgerow._collective import Workers, workers
 from hedgerow._data.intake import Table
 from hedgerow._data.parquet_table import ParquetTable
-from hedgerow._data.target import fit_columns
+from hedgerow._data.pass_through import take_rows
+from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -21,8 +22,8 @@ from hedgerow.exceptions import DataError, ParameterError
 WEIGHT_STEPS = 2**31
 
 _EVAL_SET = (
-    "eval_set must be a list of (X, y) or (X, y, sample_weight), as in "
-    "eval_set=[(X_valid, y_valid)]."
+    "eval_set must be a list of (X, y), (X, y, sample_weight) or (X, y, sample_weight, offset), as "
+    "in eval_set=[(X_valid, y_valid)]."
 )
 
 # The parameter that needs a holdout for a purpose, and how the advice in an error begins.
@@ -33,16 +34,37 @@ _PARAMETER_AND_ADVICE = {
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Rows with a target (in classification, the class index) and optional weights and groups.
+class PassedRows:
+    """A table as it was passed, with all rows or some."""
 
-    A target with several numbers per row has shape (n_rows, n_numbers).
+    X: Any
+    rows: Indices | None = None
+
+    def take(self, rows: Indices) -> PassedRows:
+        """Return some of the rows."""
+        return PassedRows(self.X, rows if self.rows is None else self.rows[rows])
+
+    @property
+    def table(self) -> Any:
+        """The rows, in a table of the same kind."""
+        return self.X if self.rows is None else take_rows(self.X, self.rows)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows with a target (in classification, the class index), and optional columns.
+
+    A target with several numbers per row has shape (n_rows, n_numbers). The offset is what scores
+    start from, beside the base score, (n_rows, n_outputs). `passed` are the rows as they were
+    passed, until `init_estimator` has predicted them.
     """
 
     table: Table
     target: Floats
     weights: Floats | None
     groups: NDArray[np.int32] | None = None
+    offset: Floats | None = None
+    passed: PassedRows | None = None
 
     @property
     def target_by_output(self) -> Floats:
@@ -53,7 +75,14 @@ class Dataset:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Dataset(self.table.take(rows), self.target[rows], weights, groups)
+        offset = None if self.offset is None else self.offset[rows]
+        passed = None if self.passed is None else self.passed.take(rows)
+        return Dataset(self.table.take(rows), self.target[rows], weights, groups, offset, passed)
+
+    def starting_from(self, scores: Floats) -> Dataset:
+        """Add scores (n_rows, n_outputs) to the offset."""
+        offset = scores if self.offset is None else self.offset + scores
+        return replace(self, offset=offset, passed=None)
 
     def weighted_by_class(self, class_weights: Floats) -> Dataset:
         """Multiply the weights by those of the classes."""
@@ -87,9 +116,9 @@ class Dataset:
 
 
 def read_eval_sets(
-    eval_set: Any, names: Sequence[str] | None, read: Callable[[Any, Any, Any], Dataset]
+    eval_set: Any, names: Sequence[str] | None, read: Callable[..., Dataset]
 ) -> dict[str, Dataset]:
-    """Read ``eval_set=[(X, y[, weights]), …]``; default names are ``eval_0`` and so on."""
+    """Read ``eval_set=[(X, y[, weights[, offset]]), …]``; names are ``eval_0`` … by default."""
     if eval_set is None:
         return {}
     if isinstance(eval_set, ParquetTable):
@@ -100,7 +129,7 @@ def read_eval_sets(
     entries = [eval_set] if is_one else list(eval_set)
     entries = [_with_own_target(e) if isinstance(e, ParquetTable) else e for e in entries]
     for entry in entries:
-        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
+        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3, 4):
             raise DataError(_EVAL_SET)
         if isinstance(entry[1], str):
             raise DataError(f"{_EVAL_SET} Names of the sets belong in eval_names.")
@@ -112,19 +141,16 @@ def read_eval_sets(
 
 
 def _with_own_target(table: ParquetTable) -> tuple[Any, ...]:
-    """Return an evaluation set whose target and weights are columns of its files."""
+    """Return an evaluation set whose other columns are in its files, too."""
     if table.target is None:
         raise DataError("eval_set: the ParquetTable has no target. Name its column: target=….")
     y, weights, _ = fit_columns(table, None, None)
-    return table, y, weights
+    return table, y, weights, fit_offset(table, None)
 
 
-def _read_entry(
-    read: Callable[[Any, Any, Any], Dataset], entry: Sequence[Any], where: str
-) -> Dataset:
-    X, y, sample_weight = entry if len(entry) == 3 else (*entry, None)
+def _read_entry(read: Callable[..., Dataset], entry: Sequence[Any], where: str) -> Dataset:
     try:
-        return read(X, y, sample_weight)
+        return read(*entry)
     except DataError as error:
         raise type(error)(f"{where}: {error}") from error
 

@@ -26,6 +26,11 @@ def require_distributable(problem: Problem, settings: Settings) -> None:
             f"calibration={settings.params.calibration!r}",
             "Fit without it, and call calibrate on a sample of rows.",
         )
+    if settings.params.init_estimator is not None:
+        raise _refusal(
+            f"init_estimator={type(settings.params.init_estimator).__name__}",
+            "Fit it first, and pass its scores as offset=….",
+        )
     if problem.has_vector_leaves:
         raise _refusal("multi_strategy='vector'", "Use multi_strategy='separate'.")
     if not isinstance(problem.loss, NativeLoss | RankingLoss | CustomLoss):

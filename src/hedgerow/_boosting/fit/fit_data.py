@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from hedgerow import _native
 from hedgerow._boosting.fit.calibration import require_calibratable
@@ -19,7 +20,19 @@ from hedgerow._boosting.fit.constraints import (
     read_constraints,
     require_monotone,
 )
-from hedgerow._boosting.fit.dataset import Dataset, iter_folds, read_eval_sets, split_holdout
+from hedgerow._boosting.fit.dataset import (
+    Dataset,
+    PassedRows,
+    iter_folds,
+    read_eval_sets,
+    split_holdout,
+)
+from hedgerow._boosting.initial_estimator import (
+    fit_initial,
+    initial_scores,
+    require_initial,
+    require_positive,
+)
 from hedgerow._boosting.losses import BaseLoss, CustomLoss, FormulaLoss, NativeLoss
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._boosting.model import BoostedModel
@@ -29,8 +42,9 @@ from hedgerow._contract import internals
 from hedgerow._cuda.support import require_supported
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.memory import require_memory
+from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import refuse_more_rows
-from hedgerow._data.target import Classes, read_groups, read_weights
+from hedgerow._data.target import Classes, read_groups, read_offset, read_weights
 from hedgerow._estimator import TableEstimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
@@ -65,6 +79,7 @@ class FitArguments:
     checkpoint: Any = None
     checkpoint_every: Any = 10
     memory_limit: Any = None
+    offset: Any = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +153,8 @@ def as_fitted(estimator: TableEstimator) -> Any:
 class Problem:
     """What is learned: schema, classes, loss and constraints, the same for every training set.
 
-    `initial_model` is the model that the fit continues, if any.
+    `initial_model` is the model that the fit continues, if any. `init_estimator`, once fitted,
+    predicts the scores before the first round.
     """
 
     task: Task
@@ -148,6 +164,7 @@ class Problem:
     loss: BaseLoss
     trees_per_round: int
     constraints: Constraints
+    init_estimator: Any = None
 
     @property
     def has_vector_leaves(self) -> bool:
@@ -169,7 +186,14 @@ class Problem:
         """Whether every row has one class, by which rows can be sampled and split."""
         return self.classes is not None and self.loss.n_targets == 1 and not self.loss.is_soft
 
-    def read(self, estimator: TableEstimator, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    def read(
+        self,
+        estimator: TableEstimator,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> Dataset:
         """Read an evaluation set."""
         table = internals(estimator).read(X, self.schema)
         if table.is_streamed:
@@ -178,10 +202,28 @@ class Problem:
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
             raise DataError(f"y has {n_targets} columns, but had {self.loss.n_targets} in fit.")
-        return self.dataset(table, target, sample_weight)
+        dataset = self.dataset(table, target, sample_weight, offset)
+        return self.with_start(dataset, estimator, X)
 
-    def dataset(self, table: Table, target: Floats, sample_weight: Any) -> Dataset:
-        """Return a dataset whose target and weights the loss accepts."""
+    def with_start(self, dataset: Dataset, estimator: TableEstimator, X: Any) -> Dataset:
+        """Add the scores of `init_estimator` to the offset, or the rows that it must predict."""
+        if self.init_estimator is not None:
+            return dataset.starting_from(self.initial_scores(X))
+        is_needed = estimator.init_estimator is not None
+        return replace(dataset, passed=PassedRows(X)) if is_needed else dataset
+
+    def started(self, dataset: Dataset) -> Dataset:
+        """Add the scores of `init_estimator` for the rows of a dataset that has them."""
+        assert dataset.passed is not None
+        return dataset.starting_from(self.initial_scores(dataset.passed.table))
+
+    def initial_scores(self, X: Any) -> Floats:
+        """Return the scores of `init_estimator`."""
+        loss, estimator = self.loss, self.init_estimator
+        return initial_scores(estimator, X, loss.link, self.classes, loss.n_outputs)
+
+    def dataset(self, table: Table, target: Floats, sample_weight: Any, offset: Any) -> Dataset:
+        """Return a dataset whose columns the loss accepts."""
         objection = self._objection(target)
         if objection:
             raise DataError(objection)
@@ -193,7 +235,8 @@ class Problem:
                 "sample_weight is 0 in every row that the loss needs: without those rows, "
                 f"{objection}"
             )
-        return Dataset(table, target, weights)
+        offset = read_offset(offset, table.n_rows, self.loss.n_outputs)
+        return Dataset(table, target, weights, offset=offset)
 
     def _objection(self, target: Floats) -> str | None:
         """Return why the loss is not defined for the target of all workers; None if it is."""
@@ -243,6 +286,16 @@ class FitData:
     calibration_set: Dataset | None
     metrics: Sequence[Metric | UserMetric]
 
+    def started(self, problem: Problem) -> FitData:
+        """Return the datasets with the scores of `init_estimator`."""
+        holdout = self.calibration_set
+        return FitData(
+            problem.started(self.train),
+            {name: problem.started(dataset) for name, dataset in self.eval_sets.items()},
+            None if holdout is None else problem.started(holdout),
+            self.metrics,
+        )
+
 
 def read_data(
     arguments: FitArguments, task: Task, initial_model: BoostedModel | None, settings: Settings
@@ -259,10 +312,42 @@ def read_data(
     metrics = task.choose_metrics(params, problem.classes, problem.loss)
     read = partial(problem.read, params)
     eval_sets = read_eval_sets(arguments.eval_set, arguments.eval_names, read)
+    if train.offset is not None:
+        _require_offsets(eval_sets)
     needs_validation_set = params.early_stopping and not is_auto(settings.estimator.n_estimators)
     if needs_validation_set and not eval_sets:
         train, eval_sets["validation"] = _split_for_early_stopping(problem, settings, train)
-    return problem, FitData(train, eval_sets, calibration_set, metrics)
+    data = FitData(train, eval_sets, calibration_set, metrics)
+    if params.init_estimator is None or problem.init_estimator is not None:
+        return problem, data
+    problem = _with_initial_estimator(problem, settings, arguments, train)
+    return problem, data.started(problem)
+
+
+def _with_initial_estimator(
+    problem: Problem, settings: Settings, arguments: FitArguments, train: Dataset
+) -> Problem:
+    """Fit `init_estimator` to the training set, without the holdouts."""
+    assert train.passed is not None
+    X, estimator = train.passed.table, settings.params.init_estimator
+    y: Any = train.target
+    if problem.classes is not None:
+        y = np.asarray(problem.classes)[train.target.astype(np.intp)]
+    weights = read_weights(arguments.sample_weight, int(_num_samples(arguments.X)))
+    if weights is not None and train.passed.rows is not None:
+        weights = weights[train.passed.rows]
+    problem = replace(problem, init_estimator=fit_initial(estimator, X, y, weights, settings.seed))
+    require_positive(estimator, problem.initial_scores(X), problem.loss.link)
+    return problem
+
+
+def _require_offsets(eval_sets: Mapping[str, Dataset]) -> None:
+    for name, dataset in eval_sets.items():
+        if dataset.offset is None:
+            raise DataError(
+                f"eval_set: {name!r} has no offset, but the training set has one. Pass "
+                "(X, y, sample_weight, offset); sample_weight may be None."
+            )
 
 
 def read_problem(
@@ -303,11 +388,48 @@ def read_problem(
     constraints = UNCONSTRAINED
     if any(getattr(params, name) is not None for name in CONSTRAINT_PARAMETERS):
         constraints = read_constraints(params, schema, loss)
-    problem = Problem(task, initial_model, schema, classes, loss, trees_per_round, constraints)
-    dataset = problem.dataset(table, target, arguments.sample_weight)
+    init_estimator = None if initial_model is None else initial_model.init_estimator
+    problem = Problem(
+        *(task, initial_model, schema, classes, loss, trees_per_round, constraints, init_estimator)
+    )
+    if params.init_estimator is not None:
+        _require_initial_estimator(problem, params, arguments)
+    dataset = problem.dataset(table, target, arguments.sample_weight, arguments.offset)
+    dataset = problem.with_start(dataset, params, arguments.X)
     if arguments.groups is not None:
         dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
     return problem, weigh(dataset, settings.estimator, task, classes, loss)
+
+
+def _require_initial_estimator(
+    problem: Problem, params: TableEstimator, arguments: FitArguments
+) -> None:
+    """Refuse an `init_estimator` that cannot be used in this fit."""
+    name = type(params.init_estimator).__name__
+    if isinstance(arguments.X, ParquetTable):
+        raise ParameterError(
+            f"init_estimator={name} needs the table in memory, but X is a ParquetTable. Read the "
+            "table, X.read(), or pass the scores as offset=…."
+        )
+    if problem.initial_model is not None and problem.init_estimator is None:
+        raise ParameterError(
+            f"init_estimator={name}, but the initial model was fitted without one. Set "
+            "init_estimator=None to continue it."
+        )
+    if arguments.checkpoint is not None and not can_be_stored(params.init_estimator):
+        raise ParameterError(
+            f"init_estimator={name} cannot be stored in a checkpoint, since it is not an estimator "
+            "of this library. Fit it yourself, and pass its scores as offset=…."
+        )
+    loss = problem.loss
+    require_initial(params.init_estimator, loss.link, problem.classes, is_soft=loss.is_soft)
+
+
+def can_be_stored(estimator: object) -> bool:
+    """Return whether a model file can hold an estimator."""
+    from hedgerow._model_file.contents import is_supported
+
+    return is_supported(estimator)
 
 
 def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | None) -> None:

@@ -306,12 +306,15 @@ class Fitting:
             problem.classes,
             curve=fit_curve(problem.loss, ensemble, training_set.train, rows, n_threads),
             quantiles=problem.loss.single_output.quantiles,
+            init_estimator=problem.init_estimator,
         )
 
     def _divergence(self) -> ParameterError:
+        has_offset = self.training_set.train.offset is not None
+        offset = ", or a smaller offset" if has_offset else ""
         return ParameterError(
             f"learning_rate={self.settings.params.learning_rate!r} makes the scores diverge. Set a "
-            "smaller learning_rate, a larger reg_lambda, or max_delta_step."
+            f"smaller learning_rate, a larger reg_lambda, or max_delta_step{offset}."
         )
 
 
@@ -344,5 +347,5 @@ def fit_curve(
     """Return how a survival model turns scores into times, estimated on encoded rows."""
     if not isinstance(loss, SurvivalLoss):
         return None
-    scores = ensemble.predict_raw(rows(), n_threads=n_threads)
+    scores = ensemble.predict_raw(rows(), offset=train.offset, n_threads=n_threads)
     return loss.curve(train.target_by_output, scores[:, 0], train.weights)

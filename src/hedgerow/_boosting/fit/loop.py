@@ -77,6 +77,7 @@ class EvalSet:
     rows: TreeRows
     target: Floats
     weights: Floats | None
+    offset: Floats | None
     scores: Floats
     trees_per_round: int
     n_threads: int
@@ -92,7 +93,7 @@ class EvalSet:
 
     def score_by(self, ensemble: Ensemble) -> None:
         """Recompute the scores, because earlier rounds have changed."""
-        self.scores = ensemble.predict_raw(self.rows, n_threads=self.n_threads)
+        self.scores = ensemble.predict_raw(self.rows, offset=self.offset, n_threads=self.n_threads)
 
     def measure(self, metrics: Sequence[Metric | UserMetric], link: Link) -> dict[str, float]:
         """Return the value of every metric, on the rows of all workers."""

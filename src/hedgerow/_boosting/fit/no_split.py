@@ -136,6 +136,8 @@ class NoSplit:
         weights = loss.row_weights(target, train.weights)
         scores: Floats = np.empty((loss.n_outputs, train.table.n_rows))
         scores[...] = training_set.base_score[:, np.newaxis]
+        if train.offset is not None:
+            scores += train.offset.T
         return workers().exact_sum(loss.differentiator(target, weights)(scores)[1].reshape(-1))
 
     def _of_columns(self) -> str:

@@ -88,6 +88,8 @@ class Refitting:
         rows = self.rows
         scores = np.empty((ensemble.n_outputs, len(rows)))
         scores[...] = ensemble.base_score[:, np.newaxis]
+        if self.train.offset is not None:
+            scores += self.train.offset.T
         rounds: list[list[Tree]] = []
         for round_ in range(ensemble.n_rounds):
             alone = ensemble.of_rounds(range(round_, round_ + 1))

@@ -44,11 +44,15 @@ def round_grower(
         return BaggedRounds.of(training_set, settings, initial_model, n_models)
     trainer = _trainer(training_set, settings)
     trees: list[Tree] = []
+    train = training_set.train
     if initial_model is not None:
         ensemble, n_threads = initial_model.ensemble, settings.n_threads
-        rows = training_set.rows(training_set.train, n_threads)
-        trainer.scores[...] = ensemble.predict_raw(rows, n_threads=n_threads).T
+        rows = training_set.rows(train, n_threads)
+        scores = ensemble.predict_raw(rows, offset=train.offset, n_threads=n_threads)
+        trainer.scores[...] = scores.T
         trees = ensemble.trees()
+    elif train.offset is not None:
+        trainer.scores[...] += train.offset.T
     if settings.params.linear_leaves:
         _require_hessians(training_set, settings, trainer.scores)
     grow_round = _grow_round(trainer, training_set, settings)
@@ -182,14 +186,19 @@ def _dart(
     grow_round: GrowRound,
     trees: Sequence[Tree],
 ) -> DartRounds:
-    params, n_threads = settings.params, settings.n_threads
+    params, n_threads, offset = settings.params, settings.n_threads, training_set.train.offset
     rows = training_set.rows(training_set.train, n_threads)
+
+    def score(trees: Sequence[Tree]) -> Floats:
+        ensemble = training_set.ensemble(trees)
+        return ensemble.predict_raw(rows, offset=offset, n_threads=n_threads).T
+
     return DartRounds(
         trainer,
         grow_round,
         Drops(params.drop_rate, params.skip_drop, params.max_drop, settings.seed),
         params.learning_rate,
-        lambda trees: training_set.ensemble(trees).predict_raw(rows, n_threads=n_threads).T,
+        score,
         trees,
     )
 

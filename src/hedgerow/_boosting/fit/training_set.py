@@ -13,6 +13,8 @@ from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.encoding import encode_again, learn_encoding
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
+from hedgerow._boosting.losses import BaseLoss
+from hedgerow._collective import workers
 from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner, UnbinnedMatrix, is_array_of_floats
 from hedgerow._data.intake import TableSchema, as_matrix
@@ -21,6 +23,7 @@ from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
+from hedgerow.exceptions import DataError
 
 TrainingRows = BinnedMatrix | SparseBinnedMatrix | UnbinnedMatrix
 
@@ -109,10 +112,13 @@ class TrainingSet:
         initial_model = self.problem.initial_model
         if initial_model is None:
             scores = np.tile(self.base_score, (len(rows), 1))
+            if encoded.offset is not None:
+                scores += encoded.offset
         else:
-            scores = initial_model.ensemble.predict_raw(rows, n_threads=n_threads)
+            ensemble, offset = initial_model.ensemble, encoded.offset
+            scores = ensemble.predict_raw(rows, offset=offset, n_threads=n_threads)
         return EvalSet(
-            *(name, rows, encoded.target, encoded.weights, scores),
+            *(name, rows, encoded.target, encoded.weights, encoded.offset, scores),
             *(self.problem.trees_per_round, n_threads),
         )
 
@@ -124,13 +130,13 @@ def encode_and_bin(
 
     `drops` if nobody needs its numbers afterwards, where bins suffice.
     """
-    n_threads, initial_model, loss = settings.n_threads, problem.initial_model, problem.loss
+    n_threads, initial_model = settings.n_threads, problem.initial_model
     binned: TrainingRows | None
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
         binner, binned = _fit_binner(problem, schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
-        base_score = loss.base_score(balanced.target_by_output, balanced.weights)
+        base_score = base_score_of(problem.loss, balanced)
     else:
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)
@@ -139,6 +145,22 @@ def encode_and_bin(
         if settings.params.splitter == "hist":
             binned = _transform(problem, settings, train, binner, drops)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
+
+
+def base_score_of(loss: BaseLoss, train: Dataset) -> Floats:
+    """Return the best constant scores, beside the offset if there is one."""
+    target, weights, offset = train.target_by_output, train.weights, train.offset
+    if offset is None or not workers().any(bool(offset.any())):
+        return loss.base_score(target, weights)
+    base_score = loss.base_score_given(np.ascontiguousarray(offset.T), target, weights)
+    if not np.isfinite(base_score).all():
+        raise DataError(
+            "offset: its numbers differ so much, from "
+            f"{workers().smallest(offset.min(initial=np.inf)):.3g} to "
+            f"{workers().largest(offset.max(initial=-np.inf)):.3g}, that the loss overflows. An "
+            "offset is added to scores: for a log link it is the logarithm of a factor."
+        )
+    return base_score
 
 
 def encode_like_initial_model(problem: Problem, train: Dataset, n_threads: int) -> Dataset:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._arithmetic import mean_of, sum_of
+from hedgerow._boosting.losses.best_constant import Total, stationary_constants
 from hedgerow._collective import workers
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link
@@ -139,6 +140,10 @@ class BaseLoss:
         """Return the constant score, one for each output, that minimises the loss."""
         raise NotImplementedError
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constants that minimise the loss if they are added to an offset (K, n)."""
+        raise NotImplementedError
+
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None
     ) -> tuple[Floats, Floats]:
@@ -193,6 +198,16 @@ class NativeLoss(BaseLoss):
         """Return the loss with an estimator's parameters; `name` is the value of `loss`."""
         return cls()
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the best constants, by descent from those of the mean offset."""
+        mean_offset = np.array([weighted_mean(of_output, weights) for of_output in offset])
+
+        def total(constants: Floats) -> Total:
+            scores = offset + constants[:, np.newaxis]
+            return total_slope(*self.gradients(target, scores, weights))
+
+        return stationary_constants(total, self.base_score(target, weights) - mean_offset)
+
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the loss's parameter for each output; empty if it has none."""
         return ()
@@ -243,6 +258,12 @@ class MultiOutputLoss(NativeLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the best constant of each column."""
         return np.concatenate([self.loss.base_score(column, weights) for column in target])
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the best constant of each column."""
+        columns = zip(offset, target, strict=True)
+        best = self.loss.base_score_given
+        return np.concatenate([best(of[np.newaxis], y, weights) for of, y in columns])
 
     def objection(self, target: Floats) -> str | None:
         """Return the objection to the first column that is not allowed."""
@@ -306,6 +327,15 @@ def read_only(array: Any) -> Any:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def total_slope(gradient: Floats, hessian: Floats) -> Total:
+    """Return the sums of gradients and hessians (K, n) over the rows of all workers."""
+    sums = (
+        np.array([workers().exact_sum(of_output) for of_output in numbers])
+        for numbers in (gradient, hessian, np.abs(gradient))
+    )
+    return Total(0.0, *sums)
 
 
 def weighted_mean(target: Floats, weights: Floats | None) -> float:

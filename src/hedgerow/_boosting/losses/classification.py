@@ -17,6 +17,7 @@ from hedgerow._boosting.losses.base import (
     prior,
     register,
     weighted_mean,
+    weighted_quantile,
 )
 from hedgerow._estimator import Estimator
 from hedgerow._links import Link
@@ -74,6 +75,11 @@ class HingeLoss(NativeLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return 1 or −1, for the majority class."""
         return np.array([np.sign(weighted_mean(target, weights) - 0.5)])
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the quantile of the steps to the kinks, at the level of the share of class 1."""
+        steps, level = self.steps_to_kink(target, offset[0]), weighted_mean(target, weights)
+        return np.array([weighted_quantile(steps, weights, level)])
 
     def steps_to_kink(self, target: Floats, scores: Floats) -> Floats:
         """Return the steps to ±1."""

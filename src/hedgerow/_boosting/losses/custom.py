@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.losses.base import BaseLoss, read_only
-from hedgerow._boosting.losses.formula.best_constant import Total, stationary_constants
+from hedgerow._boosting.losses.base import BaseLoss, read_only, total_slope
+from hedgerow._boosting.losses.best_constant import Total, stationary_constants
 from hedgerow._boosting.losses.formula.loss import Loss
 from hedgerow._collective import workers
 from hedgerow._links import Link
@@ -51,10 +51,13 @@ class CustomLoss(BaseLoss):
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the constants at which the gradients sum to 0; 0 where they do everywhere."""
-        n_rows = target.shape[-1]
+        return self.base_score_given(np.zeros((self.n_outputs, target.shape[-1])), target, weights)
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constants beside an offset at which the gradients sum to 0."""
 
         def total(constants: Floats) -> Total:
-            scores = np.repeat(constants[:, np.newaxis], n_rows, axis=1)
+            scores = offset + constants[:, np.newaxis]
             gradient = hessian = None
             try:
                 with np.errstate(all="ignore"):  # far out, a function may overflow
@@ -65,13 +68,9 @@ class CustomLoss(BaseLoss):
             if workers().any(gradient is None) or gradient is None or hessian is None:
                 nan = np.full(self.n_outputs, np.nan)
                 return Total(np.inf, nan, nan, nan)
-            sums = (
-                np.array([workers().exact_sum(of_output) for of_output in numbers])
-                for numbers in (gradient, hessian, np.abs(gradient))
-            )
-            return Total(0.0, *sums)
+            return total_slope(gradient, hessian)
 
-        return stationary_constants(total, self.n_outputs)
+        return stationary_constants(total, np.zeros(self.n_outputs))
 
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None
@@ -156,6 +155,12 @@ class FormulaLoss(BaseLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the constants that minimise the loss."""
         return self.loss.base_score(self._target(target), weights, n_outputs=self.n_outputs)
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the constants beside an offset that minimise the loss."""
+        return self.loss.base_score(
+            self._target(target), weights, n_outputs=self.n_outputs, offset=self._by_row(offset)
+        )
 
     def gradients(
         self, target: Floats, scores: Floats, weights: Floats | None

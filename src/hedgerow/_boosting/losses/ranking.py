@@ -94,6 +94,10 @@ class RankingLoss(BaseLoss):
         """Return 0: only differences of scores matter."""
         return np.zeros(1)
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
+        """Return 0."""
+        return np.zeros(1)
+
     def objection(self, target: Floats) -> str | None:
         """Object to relevances that have no gain."""
         relevance = target[:, 0]

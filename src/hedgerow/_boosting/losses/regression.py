@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from hedgerow._arithmetic import exp
 from hedgerow._boosting.losses.base import (
     LossChoice,
     NativeLoss,
@@ -52,6 +53,10 @@ class SquaredError(NativeLoss):
         """Return the weighted mean."""
         return np.array([weighted_mean(target, weights)])
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the weighted mean of the residuals."""
+        return self.base_score(target - offset[0], weights)
+
 
 @register(REGRESSION_LOSSES, quantile="the pinball loss at the level `quantile`")
 class QuantileLoss(NativeLoss):
@@ -74,6 +79,11 @@ class QuantileLoss(NativeLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the quantiles."""
         return np.array([weighted_quantile(target, weights, level) for level in self.at])
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the quantiles of the residuals."""
+        levels = zip(self.at, offset, strict=True)
+        return np.array([weighted_quantile(target - of, weights, level) for level, of in levels])
 
     def parameters(self, target: Floats, scores: Floats, weights: Floats | None) -> Sequence[float]:  # noqa: ARG002
         """Return the levels."""
@@ -128,6 +138,10 @@ class AbsolutePercentageError(AbsoluteError):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the median with the weights of training."""
         return super().base_score(target, self.row_weights(target, weights))
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the median of the residuals with the weights of training."""
+        return super().base_score_given(offset, target, self.row_weights(target, weights))
 
     def row_weights(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the weights divided by |y|, scaled to a mean of 1.
@@ -206,6 +220,12 @@ class RobustLoss(NativeLoss):
             return np.array([median])
         return _newton_constant(self, median, target, weights)
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the best constant; the median of the residuals if δ is adaptive."""
+        if not self.is_adaptive:
+            return super().base_score_given(offset, target, weights)
+        return self.base_score(target - offset[0], weights)
+
 
 @register(
     REGRESSION_LOSSES,
@@ -249,6 +269,14 @@ class TweedieLoss(NativeLoss):
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the logarithm of the mean."""
         return np.array([log(weighted_mean(target, weights))])
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the c at which Σ w y e^((1−p)(c + offset)) is Σ w e^((2−p)(c + offset))."""
+        top = workers().largest(float(offset[0].max(initial=-np.inf)))
+        relative = offset[0] - top
+        observed = weighted_mean(target * exp((1.0 - self.power) * relative), weights)
+        expected = weighted_mean(exp((2.0 - self.power) * relative), weights)
+        return np.array([log(observed) - log(expected) - top])
 
 
 @register(

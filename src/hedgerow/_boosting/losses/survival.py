@@ -185,6 +185,10 @@ class CoxLoss(SurvivalLoss):
         """Return 0: only differences of scores matter."""
         return np.zeros(1)
 
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:  # noqa: ARG002
+        """Return 0."""
+        return np.zeros(1)
+
     def differentiator(
         self,
         target: Floats,
@@ -264,7 +268,16 @@ class FailureTimeLoss(SurvivalLoss):
 
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the score of maximum likelihood, jointly with the scale if that is unknown."""
+        return self._base_score(FailureTimes.of(target, weights))
+
+    def base_score_given(self, offset: Floats, target: Floats, weights: Floats | None) -> Floats:
+        """Return the score of maximum likelihood for times divided by e^offset."""
         rows = FailureTimes.of(target, weights)
+        return self._base_score(
+            FailureTimes(rows.lower - offset[0], rows.upper - offset[0], weights)
+        )
+
+    def _base_score(self, rows: FailureTimes) -> Floats:
         score = self._best_constant(rows, self.scale or 1.0)
         for _ in range(MOST_ALTERNATIONS if self.scale is None else 0):
             before, scale = score, self._scale_for(rows, np.full(rows.n, score))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow._arithmetic import sum_of, sums_of_rows
 from hedgerow._autodiff import Derivatives, derivatives
 from hedgerow._boosting.losses.base import read_only, weighted_mean
-from hedgerow._boosting.losses.formula.best_constant import Total, best_constant
+from hedgerow._boosting.losses.best_constant import Total, best_constant
 from hedgerow._boosting.losses.formula.check import check_derivatives, check_rows
 from hedgerow._params import COUNT, NOTHING, Options, Parameter, ParameterKind, any_of
 from hedgerow._types import Floats
@@ -149,15 +149,24 @@ class Loss:
         check_derivatives(value, f, *self.derivatives(y, f))
 
     def base_score(
-        self, y: ArrayLike, sample_weight: ArrayLike | None = None, *, n_outputs: int | None = None
+        self,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        n_outputs: int | None = None,
+        offset: ArrayLike | None = None,
     ) -> Floats:
-        """Return the constant scores, shape (K,), that minimise the sum of the loss."""
+        """Return the constant scores, shape (K,), that minimise the sum of the loss.
+
+        With an offset, in the shape of the scores, they are added to it.
+        """
         y = np.asarray(y)
         weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         n_outputs = n_outputs or self.n_outputs or 1
         relative = weights / weights.max()
         candidates = _candidates(y, relative, n_outputs)
-        constants = best_constant(lambda at: self._total(y, relative, at), candidates)
+        added = None if offset is None else _scores(offset)
+        constants = best_constant(lambda at: self._total(y, relative, at, added), candidates)
         if constants is None:
             raise ParameterError(
                 f"loss: {self.name} is NaN or infinite at the constant scores 0, the mean and the "
@@ -203,8 +212,9 @@ class Loss:
             hessian[output] = weighted_mean(positive, None) if len(positive) else 1.0
         return hessian, is_linear
 
-    def _total(self, y: NDArray[Any], weights: Floats, at: Floats) -> Total:
+    def _total(self, y: NDArray[Any], weights: Floats, at: Floats, offset: Floats | None) -> Total:
         f = np.full(len(y), at[0]) if len(at) == 1 else np.tile(at, (len(y), 1))
+        f = f if offset is None else f + offset
         result = self._differentiated(y, f)
         value = self._shaped(result.value, len(y))
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""The constant scores that minimise the sum of a user-defined loss over the rows.
+"""The constant scores that minimise the sum of a loss over the rows, if there is no formula.
 
 A single constant is a root of the slope, found by Newton's method with a bracket; so a loss may
 have kinks, as absolute values have, and may have no minimum, as the log loss of a single class.
@@ -63,12 +63,11 @@ def best_constant(total: Sum, candidates: Sequence[Floats]) -> Floats | None:
     return _one_by_one(total, _several_constants(total, start))
 
 
-def stationary_constants(total: Sum, n_constants: int) -> Floats:
-    """Return constants at which the slope vanishes, by descent from 0; values are not used."""
-    at = np.zeros(n_constants)
-    if n_constants == 1:
-        return _one_constant(total, at)
-    here, size = total(at), 1.0
+def stationary_constants(total: Sum, start: Floats) -> Floats:
+    """Return constants at which the slope vanishes, by descent; values are not used."""
+    if len(start) == 1:
+        return _one_constant(total, start)
+    at, here, size = start, total(start), 1.0
     for _ in range(MOST_HALVINGS):
         if here.is_stationary:
             break

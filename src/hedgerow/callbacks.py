@@ -1,0 +1,70 @@
+"""Callbacks of gradient boosting for other libraries; docs/callbacks.md is about others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hedgerow._spelling import near
+from hedgerow.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow._boosting.fit.loop import RoundInfo
+
+__all__ = ["OptunaPruning"]
+
+
+class OptunaPruning:
+    """Reports a metric to a trial of Optuna after each round, and ends the fit of a bad trial.
+
+    The fit then raises `optuna.TrialPruned`, and the estimator is unchanged.
+
+    Parameters
+    ----------
+    trial : optuna.trial.Trial
+        The trial that the fit belongs to.
+    eval_name : str, optional
+        The evaluation set; by default the last one.
+    metric : str, optional
+        The metric; by default the first. The study's direction must be that of the metric.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> def objective(trial):  # doctest: +SKIP
+    ...     rate = trial.suggest_float("learning_rate", 0.01, 0.3, log=True)
+    ...     model = hr.GradientBoostingClassifier(n_estimators=200, learning_rate=rate)
+    ...     pruning = hr.callbacks.OptunaPruning(trial)
+    ...     model.fit(X, y, eval_set=[(X_valid, y_valid)], callbacks=[pruning])
+    ...     return model.best_score_
+    """
+
+    def __init__(self, trial: Any, eval_name: str | None = None, metric: str | None = None) -> None:
+        for method in ("report", "should_prune"):
+            if not callable(getattr(trial, method, None)):
+                raise ParameterError(f"trial={trial!r} is not allowed; it must be an Optuna trial.")
+        self.trial, self.eval_name, self.metric = trial, eval_name, metric
+
+    def after_round(self, info: RoundInfo) -> None:
+        """Report the metric of a round; raise if the trial is to end."""
+        import optuna
+
+        if not info.metrics:
+            raise ParameterError(
+                "OptunaPruning needs an evaluation set: pass an eval_set to fit, or set "
+                "early_stopping=True."
+            )
+        eval_name = [*info.metrics][-1] if self.eval_name is None else self.eval_name
+        values = _chosen("eval_name", eval_name, info.metrics)
+        metric = next(iter(values)) if self.metric is None else self.metric
+        self.trial.report(_chosen("metric", metric, values), info.round)
+        if self.trial.should_prune():
+            raise optuna.TrialPruned(f"pruned after {info.round} rounds.")
+
+
+def _chosen(argument: str, name: str, named: Mapping[str, Any]) -> Any:
+    if name in named:
+        return named[name]
+    similar = near(name, list(named))
+    hint = f"Did you mean {similar[0]!r}?" if similar else f"There are {', '.join(named)}."
+    raise ParameterError(f"{argument}={name!r} is not allowed: there is no such name. {hint}")
