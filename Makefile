@@ -108,8 +108,9 @@ coverage: .venv-coverage/installed
 	.venv-coverage/bin/gcovr --root . --filter native/ --exclude-throw-branches --print-summary \
 	--html-details out/coverage/native/index.html build/coverage
 
-# Concurrent fits, predictions and forks under the thread sanitizer.
-races: .venv-tsan/installed .venv/installed
+# Concurrent fits, predictions and forks under the thread sanitizer. What starts them needs
+# ordinary kernels; the build of make dev will do.
+races: .venv-tsan/installed .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
 # A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
@@ -182,10 +183,9 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 
 .venv-tsan/installed: $(NATIVE)
 	test -d .venv-tsan || $(PYTHON) -m venv .venv-tsan
-	@echo "$(COMPILING)"
 	.venv-tsan/bin/python tools/install.py --editable '.[dev]' \
 	--config-settings=build-dir=build/tsan --config-settings=install.strip=false \
-	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread
+	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread --config-settings=cmake.define.HEDGEROW_LEVELS=native
 	@touch $@
 
 clean:

@@ -5,7 +5,7 @@ that worker, beside the bytes of its bins and of what growth needs (34: scores, 
 order of rows, target). What a worker has in use before the fit does not count: the interpreter with
 all modules imported, after a small fit, and the table itself if it is there already ("persisted",
 each partition on the worker that takes it). Otherwise workers make their partitions during the fit,
-and hold them until thresholds are known.
+and these wait in a file until thresholds are known.
 """
 
 from __future__ import annotations

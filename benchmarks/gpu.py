@@ -198,7 +198,7 @@ def random_problem(rng):
         return (
             hr.GradientBoostingClassifier(loss=loss, **options),
             X,
-            np.digitize(noisy, levels),
+            np.digitize(noisy - np.median(noisy), levels),
             weights,
         )
     losses = [

@@ -1,4 +1,4 @@
-"""What all tests share: signals as an interactive shell leaves them."""
+"""What all tests share: their order, and signals as an interactive shell leaves them."""
 
 import signal
 import threading
@@ -11,3 +11,8 @@ if threading.current_thread() is threading.main_thread():
     for _number, _usual in _USUAL.items():
         if signal.getsignal(_number) is signal.SIG_IGN:
             signal.signal(_number, _usual)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with slow tests, so that at the end no process of the suite waits for another's."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

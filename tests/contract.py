@@ -100,6 +100,13 @@ UNMET = (
         ("check_class_weight_classifiers",),
         "no line through the origin can pass this check; scikit-learn's estimator fails it too",
     ),
+    Unmet(
+        "`StagewiseClassifier` with its default trees",
+        _is(hr.StagewiseClassifier, estimator=None),
+        ("check_class_weight_classifiers",),
+        "the trees have no minimum weight of a leaf, so rows of a class of weight 0.0001 have "
+        "leaves of their own",
+    ),
 )
 
 

@@ -19,6 +19,18 @@ def warm_up():
     import hedgerow.dask  # noqa: F401
 
 
+def spill_everything():
+    """Let partitions wait in a file, however small they are."""
+    from hedgerow.dask import _session
+
+    _session._BYTES_IN_MEMORY = 0
+
+
+def files_of(dask_worker=None):
+    """Return the files in the folder of a worker."""
+    return [str(path) for path in Path(dask_worker.local_directory).rglob("*") if path.is_file()]
+
+
 async def leftovers(dask_worker=None):
     """Return what a fit has left on a worker, None if nothing."""
     from hedgerow.dask._session import _SESSIONS

@@ -141,6 +141,7 @@ def test_the_reference_shows_the_parameters_of_estimators():
         assert any(f"{parameter}=" in signature for signature, _ in filter(None, shown))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # a minute or two, but much longer on a busy machine
 @pytest.mark.filterwarnings("ignore")  # -W makes Sphinx's warnings errors
 def test_the_site_builds_without_warnings_or_dead_links(tmp_path):

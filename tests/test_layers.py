@@ -120,6 +120,7 @@ IMPORTS = {
     "_stagewise": {*TREES, "_boosting"},  # the same targets, holdouts and rounds
     "_model_file": {*MODELS, "hedgerow"},  # the version that writes a file
     "_export": {*MODELS, "_model_file", "hedgerow"},
+    "_import": {*MODELS, "_model_file"},
     "_validation": MODELS,
     "explain": {*MODELS, "_validation"},
     "theory": MODELS,
@@ -127,7 +128,10 @@ IMPORTS = {
     "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
     "plot": {*MODELS, "_validation", "explain", "theory"},
     "_reporting": {*MODELS, "_export", "_model_file", "_validation", "explain", "plot"},
-    "_cli": {*MODELS, "_export", "_model_file", "_validation", "_reporting", "explain", "hedgerow"},
+    "_cli": {
+        *MODELS,
+        *("_export", "_import", "_model_file", "_validation", "_reporting", "explain", "hedgerow"),
+    },
     "callbacks": MODELS,
     "mlflow": {*MODELS, "hedgerow"},
     "skops": set(),

@@ -695,7 +695,7 @@ FILES = (
     (
         "xgboost json",
         json.dumps({"learner": {}}).encode(),
-        "an XGBoost model, which Hedgerow cannot read",
+        r"an XGBoost model, which hedgerow\.read_model reads",
     ),
     ("xgboost ubj", b"{L\x00\x00\x00\x00\x00\x00\x00\x07learner{", "an XGBoost model"),
     ("lightgbm", b"tree\nversion=v4\nnum_class=1\n" + b"x" * 100, "a LightGBM model"),

@@ -33,7 +33,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hedgerow._contract import SklearnEstimator
+from hedgerow._types import SklearnEstimator
 """
 
 

@@ -371,14 +371,14 @@ inline void bind_places(nb::module_& m) {
   m.def(
       "join_columns",
       [](const Places& places, const Input<std::int32_t>& n_bins,
-         const Input<std::uint8_t>& has_missing) {
+         const Input<std::uint8_t>& has_missing, int most_codes) {
         require_features(places.shape(0), n_bins.size());
         require_features(has_missing.size(), n_bins.size());
-        return to_numbers(
-            join_columns(places_of(places, n_bins.size()), span_of(n_bins), span_of(has_missing)));
+        return to_numbers(join_columns(places_of(places, n_bins.size()), span_of(n_bins),
+                                       span_of(has_missing), most_codes));
       },
       nb::arg("places").noconvert(), nb::arg("n_bins").noconvert(),
-      nb::arg("has_missing").noconvert(),
+      nb::arg("has_missing").noconvert(), nb::arg("most_codes"),
       "Joins columns that have few codes: five numbers a feature.");
 }
 

@@ -44,6 +44,7 @@ struct BoundEnsemble {
   In<std::int32_t, 1> tree_output;
   In<double, 1> base_score;
   std::optional<BoundTerms> slopes;
+  bool has_float_sums;
   std::optional<LinearTerms> linear = slopes ? std::optional(slopes->view()) : std::nullopt;
 
   EnsembleArrays view() const {
@@ -53,7 +54,8 @@ struct BoundEnsemble {
             span_of(tree_offset),
             span_of(tree_output),
             span_of(base_score),
-            linear ? &*linear : nullptr};
+            linear ? &*linear : nullptr,
+            has_float_sums};
   }
 };
 
@@ -137,11 +139,12 @@ inline void bind(nb::module_& m) {
       .def(nb::init<In<std::int32_t, 1>, In<double, 1>, In<std::int32_t, 1>, In<std::int32_t, 1>,
                     In<bool, 1>, In<std::int32_t, 1>, In<double, 2>, In<std::uint32_t, 2>,
                     In<std::int64_t, 1>, In<std::int32_t, 1>, In<double, 1>,
-                    std::optional<BoundTerms>>(),
+                    std::optional<BoundTerms>, bool>(),
            "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
            "right"_a.noconvert(), "missing_left"_a.noconvert(), "category_set"_a.noconvert(),
            "value"_a.noconvert(), "category_bits"_a.noconvert(), "tree_offset"_a.noconvert(),
-           "tree_output"_a.noconvert(), "base_score"_a.noconvert(), "slopes"_a.none());
+           "tree_output"_a.noconvert(), "base_score"_a.noconvert(), "slopes"_a.none(),
+           "has_float_sums"_a = false);
   nb::class_<BoundPredictor> predictor(m, "Predictor", "An ensemble made ready for prediction.");
   predictor.def(
       "__init__",

@@ -84,6 +84,22 @@ struct EngineLeaf {
   std::array<int, 2> children = {-1, -1};
 };
 
+// Appends the children of a leaf, with the sums and the numbers of rows that a split gives them.
+template <class AnyLeaf>
+std::array<int, 2> add_children(std::vector<AnyLeaf>& leaves, int leaf, const Split& split,
+                                const FixedPoint& fixed) {
+  const int left = static_cast<int>(leaves.size()), right = left + 1;
+  AnyLeaf first, second;
+  const AnyLeaf& parent = leaves[static_cast<std::size_t>(leaf)];
+  first.sum = split.left;
+  first.rows.count = fixed.count(split.left);
+  second.sum = parent.sum - split.left;
+  second.rows.count = parent.rows.count - first.rows.count;
+  leaves.push_back(first);
+  leaves.push_back(second);
+  return {left, right};
+}
+
 // Divides the rows of leaves whose children exist, and whose histograms have counted the rows of
 // these.
 template <class AnyLeaf>

@@ -349,13 +349,7 @@ NewLeaf ScalarEngine::plant_root(const Bag& bag) {
 }
 
 std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split) {
-  const int left = static_cast<int>(leaves_.size()), right = left + 1;
-  leaves_.resize(leaves_.size() + 2);
-  const ScalarLeaf& parent = at(leaf);
-  at(left).rows.count = gradients_.fixed.count(split.left);
-  at(right).rows.count = parent.rows.count - at(left).rows.count;
-  at(left).sum = split.left;
-  at(right).sum = parent.sum - split.left;
+  const auto [left, right] = add_children(leaves_, leaf, split, gradients_.fixed);
   return {describe(left), describe(right)};
 }
 

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <type_traits>
 #include <vector>
 #if defined(__SSSE3__)
 #include <immintrin.h>
@@ -31,11 +33,16 @@ int category_code(T value) {
   return static_cast<T>(code) == in_range ? code : kMissingCode;
 }
 
-// A search tree among others: where it begins, and its depth.
+// A search tree among others: where it begins, its depth, and the number of its split points.
 struct RankTree {
   std::size_t begin = 0;
   int levels = 0;
+  std::size_t n_points = 0;
 };
+
+// Up to so many split points are compared with a vector of values each, instead of each value with
+// a vector of split points.
+inline constexpr std::size_t kFewSplitPoints = 4;
 
 inline namespace HEDGEROW_LEVEL {
 
@@ -78,7 +85,7 @@ std::size_t count_below(const T* split, T value) {
 // `kSearchLanes` entries below it. Filled up with infinity, which no value exceeds.
 template <class T>
 RankTree add_rank_tree(const std::vector<T>& split_points, std::vector<T>& trees) {
-  RankTree tree{trees.size(), 1};
+  RankTree tree{trees.size(), 1, split_points.size()};
   std::size_t size = kSearchLanes<T>;
   for (; size <= split_points.size(); size *= kSearchLanes<T>) ++tree.levels;
   for (std::size_t step = size / kSearchLanes<T>; step >= 1; step /= kSearchLanes<T>)
@@ -119,10 +126,35 @@ void rank_codes(const T* table, Strided<const T> column, std::size_t n_rows, std
   }
 }
 
+// The same for few split points.
 template <class T>
-void rank_codes(int levels, const T* table, Strided<const T> column, std::size_t n_rows,
+void compare_codes(std::span<const T> points, Strided<const T> column, std::size_t n_rows,
+                   std::int8_t* code) {
+  using Count = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  constexpr std::size_t kStrip = 64;
+  for (std::size_t first = 0; first < n_rows; first += kStrip) {
+    const std::size_t n = n_rows - first < kStrip ? n_rows - first : kStrip;
+    T value[kStrip] = {};
+    for (std::size_t i = 0; i < n; ++i) value[i] = column.at(first + i, 0);
+    Count below[kStrip];
+    for (std::size_t i = 0; i < kStrip; ++i) below[i] = value[i] != value[i] ? kMissingCode : 0;
+    for (const T point : points) {
+      for (std::size_t i = 0; i < kStrip; ++i) below[i] += point < value[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      code[first + i] = static_cast<std::int8_t>(below[i] - 128);
+    }
+  }
+}
+
+// Codes of a column of which `tree` has the split points, beginning at `table`.
+template <class T>
+void rank_codes(const RankTree& tree, const T* table, Strided<const T> column, std::size_t n_rows,
                 std::int8_t* code) {
-  if (levels == 1)
+  const int levels = tree.levels;
+  if (tree.n_points <= kFewSplitPoints && tree.levels == 1)
+    compare_codes(std::span(table, tree.n_points), column, n_rows, code);
+  else if (levels == 1)
     rank_codes<1>(table, column, n_rows, code);
   else if (levels == 2)
     rank_codes<2>(table, column, n_rows, code);

@@ -181,7 +181,7 @@ void PackedForest::fill(const Strided<const T>& rows, std::size_t first_row, std
       if (coding.is_categorical) {
         category_codes(column, n, strip);
       } else {
-        rank_codes(search.levels, tables<T>() + search.begin, column, n, strip);
+        rank_codes(search, tables<T>() + search.begin, column, n, strip);
       }
       for (std::size_t i = 0; i < n; ++i) {
         codes.set(begin + i, f, static_cast<std::uint8_t>(strip[i] + 128));

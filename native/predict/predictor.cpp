@@ -89,6 +89,7 @@ struct LeafSlopes {
 
 struct Forest {
   std::vector<double> base_score;
+  bool has_float_sums = false;
   std::vector<std::uint32_t> category_bits;
   std::vector<TreeForms> trees;
   std::vector<double> leaf_value;  // n_values a leaf
@@ -104,12 +105,12 @@ struct Forest {
   std::vector<float> float_splits;
   std::size_t max_columns = 0, max_leaves = 1;
 
-  // Where a feature's search tree begins, and its depth.
-  std::pair<const double*, int> search(const CodedFeature& feature, double) const {
-    return {double_splits.data() + feature.for_double.begin, feature.for_double.levels};
+  // Where a feature's search tree begins, and its form.
+  std::pair<const double*, const RankTree&> search(const CodedFeature& feature, double) const {
+    return {double_splits.data() + feature.for_double.begin, feature.for_double};
   }
-  std::pair<const float*, int> search(const CodedFeature& feature, float) const {
-    return {float_splits.data() + feature.for_float.begin, feature.for_float.levels};
+  std::pair<const float*, const RankTree&> search(const CodedFeature& feature, float) const {
+    return {float_splits.data() + feature.for_float.begin, feature.for_float};
   }
 };
 
@@ -259,6 +260,7 @@ void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
 std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   auto forest = std::make_unique<Forest>();
   forest->base_score.assign(ensemble.base_score.begin(), ensemble.base_score.end());
+  forest->has_float_sums = ensemble.has_float_sums;
   forest->n_values = ensemble.nodes.n_values;
   std::int32_t n_sets = 0;
   SegmentPlan plan;
@@ -353,11 +355,11 @@ template <class T>
 void fill_codes(const Forest& forest, const CodedFeature& feature, Strided<const T> column,
                 std::size_t n_rows, Column* pair) {
   std::int8_t* code = pair[0].code;
-  const auto [table, levels] = forest.search(feature, T{});
+  const auto [table, tree] = forest.search(feature, T{});
   if (feature.is_categorical)
     category_codes(column, n_rows, code);
   else
-    rank_codes(levels, table, column, n_rows, code);
+    rank_codes(tree, table, column, n_rows, code);
   for (std::size_t i = 0; i < kBlockRows; ++i)
     pair[1].code[i] = static_cast<std::int8_t>(code[i] + 1);
 }
@@ -376,8 +378,8 @@ template <class T>
 int code_of(const Forest& forest, const CodedFeature& feature, T value) {
   if (feature.is_categorical) return category_code(value);
   if (value != value) return kMissingCode;
-  const auto [table, levels] = forest.search(feature, T{});
-  return static_cast<int>(rank(levels, table, value));
+  const auto [table, tree] = forest.search(feature, T{});
+  return static_cast<int>(rank(tree.levels, table, value));
 }
 
 // The same from stored values: the code of 0 everywhere else.
@@ -471,6 +473,8 @@ void visit(const Forest& forest, const Rows& rows, std::size_t n_rows, int threa
 
 // Sinks: where the leaves of a block of rows go. A sink belongs to one thread.
 
+// Adds up leaf values; Sum is double, or float for models that round every sum to float.
+template <class Sum>
 class ScoreSink {
  public:
   ScoreSink(const Forest& forest, const Stages& stages)
@@ -488,8 +492,8 @@ class ScoreSink {
     stage_ = stages_.stages;
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows; ++i)
-        scores_[k * kBlockRows + i] =
-            stages_.start.data ? stages_.start.at(first_row + i, k) : forest_.base_score[k];
+        scores_[k * kBlockRows + i] = static_cast<Sum>(
+            stages_.start.data ? stages_.start.at(first_row + i, k) : forest_.base_score[k]);
     if (pending_ == 0) write();
   }
 
@@ -498,13 +502,14 @@ class ScoreSink {
     const TreeForms& tree = forest_.trees[t];
     const std::size_t width = forest_.n_values;
     const double* value = &forest_.leaf_value[tree.leaf_begin * width];
-    double* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * kBlockRows];
+    Sum* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * kBlockRows];
     if (width == 1) {
-      for (std::size_t i = 0, n = n_rows_; i < n; ++i) scores[i] += value[leaf[i]];
+      for (std::size_t i = 0, n = n_rows_; i < n; ++i)
+        scores[i] += static_cast<Sum>(value[leaf[i]]);
     } else {
       for (std::size_t k = 0; k < width; ++k)
         for (std::size_t i = 0; i < n_rows_; ++i)
-          scores[k * kBlockRows + i] += value[leaf[i] * width + k];
+          scores[k * kBlockRows + i] += static_cast<Sum>(value[leaf[i] * width + k]);
     }
     end_tree();
   }
@@ -524,17 +529,19 @@ class ScoreSink {
 
   const Forest& forest_;
   const Stages& stages_;
-  std::vector<double> scores_;  // of the block, output by output
+  std::vector<Sum> scores_;  // of the block, output by output
   std::size_t first_row_ = 0, n_rows_ = 0, pending_ = 0;
   Strided<double> stage_{};
 };
 
 // The same for trees with linear leaves, which read the rows again.
 template <class Rows>
-class LinearSink : public ScoreSink {
+class LinearSink : public ScoreSink<double> {
  public:
   LinearSink(const Forest& forest, const Stages& stages, const Rows& rows)
-      : ScoreSink(forest, stages), terms_(forest.slopes.terms(forest.n_values)), rows_(rows) {}
+      : ScoreSink<double>(forest, stages),
+        terms_(forest.slopes.terms(forest.n_values)),
+        rows_(rows) {}
 
   template <class Leaf>
   void add(std::size_t t, const Leaf* leaf) {
@@ -589,10 +596,12 @@ std::size_t Predictor::n_outputs() const { return forest_->base_score.size(); }
 template <class Rows>
 void Predictor::predict(const Rows& rows, std::size_t n_rows, const Stages& stages,
                         int threads) const {
-  if (forest_->slopes.start.empty())
-    visit(*forest_, rows, n_rows, threads, ScoreSink(*forest_, stages));
-  else
+  if (!forest_->slopes.start.empty())
     visit(*forest_, rows, n_rows, threads, LinearSink<Rows>(*forest_, stages, rows));
+  else if (forest_->has_float_sums)
+    visit(*forest_, rows, n_rows, threads, ScoreSink<float>(*forest_, stages));
+  else
+    visit(*forest_, rows, n_rows, threads, ScoreSink<double>(*forest_, stages));
 }
 
 template <class Rows>

@@ -3,7 +3,8 @@
 // through for few rows and for trees too large to be flat.
 //
 // The score of a row is the start value plus the leaf values in the order of the trees: it does not
-// depend on batch, threads, form or instruction set.
+// depend on batch, threads, form or instruction set. Sums are of doubles, or of floats if the model
+// comes from a library that has those.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,7 @@ struct EnsembleArrays {
   std::span<const std::int32_t> tree_output;
   std::span<const double> base_score;
   const LinearTerms* linear = nullptr;  // the slopes of the nodes, if leaves have any
+  bool has_float_sums = false;          // every sum is rounded to float; not with slopes
 
   // A node has one value, for the output of the tree, or one for each output.
   std::size_t n_trees() const { return tree_output.size(); }

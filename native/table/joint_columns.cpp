@@ -23,6 +23,8 @@ struct JointColumn {
 
 class ColumnPacking {
  public:
+  explicit ColumnPacking(int most_codes) : most_codes_(most_codes) {}
+
   void add(std::size_t column, int n_codes) {
     for (std::size_t room = static_cast<std::size_t>(n_codes); room < with_room_.size(); ++room) {
       if (with_room_[room].empty()) continue;
@@ -50,9 +52,11 @@ class ColumnPacking {
     JointColumn& joint = joint_[index];
     joint.parts.push_back(column);
     joint.n_codes *= n_codes;
-    with_room_[static_cast<std::size_t>(kBins / joint.n_codes)].push_back(index);
+    const int room = most_codes_ / joint.n_codes;
+    if (room > 1) with_room_[static_cast<std::size_t>(room)].push_back(index);
   }
 
+  int most_codes_;
   std::vector<JointColumn> joint_;
   // The columns that can be joined by one with so many codes.
   std::array<std::vector<std::size_t>, kBins / 2 + 1> with_room_;
@@ -63,14 +67,14 @@ int count_codes(const Place& last, int n_bins, bool has_missing) {
   return last.is_bundled() ? last.first + n_bins - 1 : n_bins + has_missing;
 }
 
-ColumnPacking pack(const std::vector<int>& n_codes) {
+ColumnPacking pack(const std::vector<int>& n_codes, int most_codes) {
   std::vector<std::size_t> few;
   for (std::size_t column = 0; column < n_codes.size(); ++column) {
     if (n_codes[column] <= kLargestRadix) few.push_back(column);
   }
   std::stable_sort(few.begin(), few.end(),
                    [&](std::size_t a, std::size_t b) { return n_codes[a] > n_codes[b]; });
-  ColumnPacking packing;
+  ColumnPacking packing(most_codes);
   for (const std::size_t column : few) {
     if (n_codes[column] > 1) {
       packing.add(column, n_codes[column]);
@@ -106,7 +110,7 @@ std::vector<std::uint8_t> find_missing(const std::uint8_t* by_column, std::size_
 
 // The part with the most codes has the largest stride: summing it up first leaves the least to do.
 std::vector<Place> join_columns(std::span<const Place> places, std::span<const std::int32_t> n_bins,
-                                std::span<const std::uint8_t> has_missing) {
+                                std::span<const std::uint8_t> has_missing, int most_codes) {
   const auto members = members_of(places, places.size());
   std::vector<int> n_codes;
   for (const std::vector<std::size_t>& features : members) {
@@ -115,7 +119,7 @@ std::vector<Place> join_columns(std::span<const Place> places, std::span<const s
     n_codes.push_back(count_codes(places[last], n_bins[last], has_missing[last] != 0));
   }
   std::vector<Place> joined(places.begin(), places.end());
-  const ColumnPacking packing = pack(n_codes);
+  const ColumnPacking packing = pack(n_codes, most_codes);
   for (const JointColumn& joint : packing.columns()) {
     if (joint.parts.size() == 1) continue;
     int stride = joint.n_codes;

@@ -21,9 +21,10 @@ inline constexpr int kLargestRadix = 64;
 std::vector<std::uint8_t> find_missing(const std::uint8_t* by_column, std::size_t n_features,
                                        std::size_t n_rows, int threads);
 
-// Joins columns of features, or bundles, that have few codes. Which ones follows from their numbers
-// of codes alone. has_missing tells for each feature whether the table has a missing value in it.
+// Joins columns of features, or bundles, that have few codes, as long as their product is at most
+// `most_codes` (256 or less). Which ones follows from their numbers of codes alone. has_missing
+// tells for each feature whether the table has a missing value in it.
 std::vector<Place> join_columns(std::span<const Place> places, std::span<const std::int32_t> n_bins,
-                                std::span<const std::uint8_t> has_missing);
+                                std::span<const std::uint8_t> has_missing, int most_codes);
 
 }  // namespace hedgerow

@@ -26,6 +26,7 @@ _NAMES = {
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),
         *("RandomForestClassifier", "RandomForestRegressor"),
     ),
+    "_import": ("from_catboost", "from_lightgbm", "from_sklearn", "from_xgboost", "read_model"),
     "_model_file": ("load",),
     "_neighbors": (
         *("KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"),

@@ -20,7 +20,6 @@ from hedgerow._boosting import GradientBoostingRanker as _GradientBoostingRanker
 from hedgerow._boosting import GradientBoostingRegressor as _GradientBoostingRegressor
 from hedgerow._boosting import GradientBoostingSurvival as _GradientBoostingSurvival
 from hedgerow._boosting import Loss as Loss
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
@@ -28,6 +27,11 @@ from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
 from hedgerow._forest import RandomForestRegressor as _RandomForestRegressor
+from hedgerow._import import from_catboost as from_catboost
+from hedgerow._import import from_lightgbm as from_lightgbm
+from hedgerow._import import from_sklearn as from_sklearn
+from hedgerow._import import from_xgboost as from_xgboost
+from hedgerow._import import read_model as read_model
 from hedgerow._model_file import load as load
 from hedgerow._native import level as isa_level
 from hedgerow._neighbors import KNeighborsClassifier as _KNeighborsClassifier
@@ -47,6 +51,7 @@ from hedgerow._svm import NuSVR as _NuSVR
 from hedgerow._svm import OneClassSVM as _OneClassSVM
 from hedgerow._tree import DecisionTreeClassifier as _DecisionTreeClassifier
 from hedgerow._tree import DecisionTreeRegressor as _DecisionTreeRegressor
+from hedgerow._types import SklearnEstimator
 from hedgerow._validation import cross_validate as cross_validate
 from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
@@ -106,11 +111,16 @@ __all__ = [
     "cross_validate",
     "exceptions",
     "explain",
+    "from_catboost",
+    "from_lightgbm",
+    "from_sklearn",
+    "from_xgboost",
     "isa_level",
     "load",
     "memory_estimate",
     "plot",
     "predict_parquet",
+    "read_model",
     "report",
     "theory",
 ]
@@ -234,8 +244,10 @@ class _NeighborsAttributes:
 
 class _StagewiseAttributes:
     estimator: SklearnEstimator | None
+    search: Literal["gradient", "joint"]
     response: Literal["gradient", "newton"]
     step: Literal["auto", "line_search", "per_leaf", "newton", "unit"]
+    normalise: float | None
     learning_rate: float
     n_estimators: int
     subsample: float
@@ -1196,13 +1208,16 @@ class SVR(_SvmAttributes, _SVR):
 
 class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
     loss: Literal["log_loss", "exponential"] | Any
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         loss: Literal["log_loss", "exponential"] | Any = "log_loss",
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,
@@ -1212,6 +1227,7 @@ class StagewiseClassifier(_StagewiseAttributes, _StagewiseClassifier):
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         warm_start: bool = False,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         random_state: int | RandomState | None = 0,
         verbose: int | bool = 0,
     ) -> None: ...
@@ -1226,8 +1242,10 @@ class StagewiseRegressor(_StagewiseAttributes, _StagewiseRegressor):
         loss: Literal["squared_error", "absolute_error", "huber", "quantile", "poisson"]
         | Any = "squared_error",
         alpha: float = 0.9,
+        search: Literal["gradient", "joint"] = "gradient",
         response: Literal["gradient", "newton"] = "gradient",
         step: Literal["auto", "line_search", "per_leaf", "newton", "unit"] = "auto",
+        normalise: float | None = None,
         learning_rate: float = 0.1,
         n_estimators: int = 100,
         subsample: float = 1.0,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import sys
 
-# Type hints of parameters use the names imported from collections.abc, typing and numpy:
+# Type hints of parameters use the names imported from collections.abc, typing, numpy and _types:
 # typing.get_type_hints looks them up in this module.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
@@ -43,6 +43,7 @@ from hedgerow._peers import (
     library_of,
 )
 from hedgerow._spelling import near
+from hedgerow._types import SklearnEstimator  # noqa: F401
 from hedgerow.exceptions import ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 M = TypeVar("M")
 I_co = TypeVar("I_co", covariant=True)
 I_any = TypeVar("I_any")
-
-
-class SklearnEstimator(Protocol):
-    """An estimator in scikit-learn's sense, of this library or another."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Fit the estimator to a table and its target."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters by name."""
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name."""
 
 
 class Predictor(Protocol):

@@ -24,7 +24,7 @@ from hedgerow._arguments import (
     with_argument_hints,
 )
 from hedgerow._collective import workers
-from hedgerow._contract import Internals, SklearnEstimator, TableInternals
+from hedgerow._contract import Internals, TableInternals
 from hedgerow._data.binned_rows import TreeRows, rows_of, stored_rows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.binning import Binner
@@ -36,7 +36,7 @@ from hedgerow._data.sparse import SparseLayouts, is_sparse
 from hedgerow._data.target import columns_of, fit_columns, has_columns, read_weights
 from hedgerow._params import Parameter, check_parameters
 from hedgerow._threads import effective_n_jobs
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import ParameterError
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""Type aliases that the whole library shares. This module imports nothing of the library."""
+"""Types that the whole library shares. This module imports nothing of the library."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,16 @@ Indices = NDArray[np.intp]
 RowNumbers = NDArray[np.int64]
 # What a fit adds to an estimator, by name.
 Attributes = dict[str, Any]
+
+
+class SklearnEstimator(Protocol):
+    """An estimator in scikit-learn's sense, of this library or another."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit the estimator to a table and its target."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters by name."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name."""

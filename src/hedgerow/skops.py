@@ -69,5 +69,6 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "hedgerow._tree.fitting.TreeModel",
     "hedgerow._tree.linear_leaves.LinearLeaves",
     "hedgerow._tree.packed.PackedForest",
+    "hedgerow._tree.structure.Arithmetic",
     "hedgerow._tree.structure.Ensemble",
 )

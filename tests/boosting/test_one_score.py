@@ -78,7 +78,7 @@ def break_off(info):
 
 
 @pytest.mark.parametrize("kind", [GradientBoostingRanker, GradientBoostingSurvival])
-def test_parameters_are_those_of_all_boosting_but_for_outputs_and_calibration(kind):
+def test_parameters_are_those_of_all_boosting_but_for_a_few(kind):
     names = [parameter.name for parameter in kind._parameters]
     model = kind()
     assert list(model.get_params()) == sorted(names)
@@ -86,7 +86,7 @@ def test_parameters_are_those_of_all_boosting_but_for_outputs_and_calibration(ki
     shared = {parameter.name for parameter in hr.GradientBoostingRegressor._parameters}
     of_regressors = {"quantile", "delta", "tweedie_power"}
     assert shared - set(names) - of_regressors == {
-        *("multi_strategy", "calibration", "calibration_fraction")
+        *("multi_strategy", "init_estimator", "calibration", "calibration_fraction")
     }
     for parameter in kind._parameters:
         assert f"\n{parameter.name} : " in kind.__doc__

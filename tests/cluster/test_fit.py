@@ -243,6 +243,7 @@ def test_strings_on_one_worker_and_numbers_on_another():
         {"boosting": "dart"},
         {"max_categories": 2},
         {"loss": hr.Loss(lambda y, s: (y - s) ** 2)},
+        {"init_estimator": hr.DecisionTreeRegressor(max_depth=1)},
     ],
     ids=lambda parameters: next(iter(parameters)),
 )

@@ -50,7 +50,7 @@ def mortal():
     ):
         for nanny in cluster.workers.values():
             nanny.auto_restart = False
-        client.run(dask_work.warm_up)
+        client.run(dask_work.spill_everything)
         yield client
 
 
@@ -87,6 +87,7 @@ def test_a_fit_survives_the_kill_of_a_worker(mortal, tmp_path):
     assert time.time() - (tmp_path / "killed").stat().st_mtime < 20
     assert is_expected(fitted)
     assert nothing_is_left(mortal)
+    assert not any(mortal.run(dask_work.files_of).values())  # of partitions, among others
 
 
 def test_a_fit_goes_on_from_its_checkpoint(mortal, tmp_path, monkeypatch):

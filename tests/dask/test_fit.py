@@ -134,6 +134,18 @@ def test_categories_that_partitions_know_in_part(threads):
     assert list(model.predict(X).compute()) == list(local.predict(whole))
 
 
+def test_unknown_categories_of_an_evaluation_set_are_missing_or_an_error(threads):
+    X, y = uneven(FRAME, [450, 450]), uneven(T, [450, 450])
+    others = FRAME.assign(town=FRAME["town"].replace("Ulm", "Jena"))
+    for valid in ((others, T), (uneven(others, [300, 600]), uneven(T, [300, 600]))):
+        model = hd.GradientBoostingRegressor(n_estimators=3).fit(X, y, eval_set=[valid])
+        local = hr.GradientBoostingRegressor(n_estimators=3).fit(FRAME, T, eval_set=[(others, T)])
+        assert same(model, local)
+        strict = hd.GradientBoostingRegressor(n_estimators=3, unknown_category="error")
+        with pytest.raises(DataError, match="Jena"):
+            strict.fit(X, y, eval_set=[valid])
+
+
 def test_whole_numbers_in_some_partitions_are_numbers(threads):
     frame = FRAME.assign(count=np.arange(N) % 7)
     halves = [frame[:450], frame[450:].astype({"count": float})]
@@ -229,10 +241,23 @@ def test_evaluation_sets_in_memory_keep_their_columns(threads, kind):
     assert same(model, hr.GradientBoostingRegressor(**parameters).fit(FRAME, T, **arguments))
 
 
+def test_an_array_that_is_no_table_is_refused(threads):
+    X, y = da.from_array(FRAME[["a", "b"]].to_numpy(), chunks=(300, 2)), da.from_array(T.to_numpy())
+    model = hd.GradientBoostingRegressor(n_estimators=2)
+    for wrong, n in ((X[:, 0], 1), (X[:, :, None], 3)):
+        with pytest.raises(DataError, match=rf"X has {n} dimension\(s\), but a table has two"):
+            model.fit(wrong, y)
+    fitted = model.fit(X, y)
+    with pytest.raises(DataError, match="X has 1 dimension"):
+        fitted.predict(X[:, 0])
+
+
 def test_eval_set_of_another_shape_is_refused(threads):
     collections = dd.from_pandas(FRAME, npartitions=2), dd.from_pandas(T, npartitions=2)
     for eval_set in ([FRAME], FRAME, [(FRAME,)], 3):
-        with pytest.raises(DataError, match=r"eval_set must be a list of \(X, y, sample_weight\)"):
+        with pytest.raises(
+            DataError, match=r"eval_set must be a list of \(X, y, sample_weight, offset\)"
+        ):
             hd.GradientBoostingRegressor(n_estimators=2).fit(*collections, eval_set=eval_set)
 
 

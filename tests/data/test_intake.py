@@ -553,6 +553,14 @@ class TestCategories:
         assert schema.categories[0].values == ("a", "b")
         assert contents(table, schema) == [["b", None, "a"]]
 
+    def test_declared_categories_count_wherever_they_occur(self):
+        """Rows are looked at in two steps; a category of the last row alone, and one of none."""
+        strings = ["b", None, "a"] * 2_000 + ["last"]
+        declared = pd.Categorical(strings, categories=["z", "last", "b", "a"])
+        schema, table = learn_schema(pd.DataFrame({"c": declared}))
+        assert schema.categories[0].values == ("a", "b", "last")
+        assert contents(table, schema) == [strings]
+
     @pytest.mark.skipif(not hasattr(pa, "string_view"), reason="pyarrow before 16")
     def test_views_of_strings_are_categorical(self):
         X = pa.table({"c": pa.array(["b", None, "a"], pa.string_view())})

@@ -17,11 +17,11 @@ from oracles.places import decoded
 from .test_bundle import binned, one_hot, trees
 
 
-def joined(n_bins, has_missing=0):
+def joined(n_bins, has_missing=0, most_codes=256):
     """Return the column, stride and radix of features with these numbers of bins."""
     missing = np.broadcast_to(np.uint8(has_missing), len(n_bins)).copy()
     n_bins = np.array(n_bins, np.int32)
-    places = _native.join_columns(own_columns(len(n_bins)), n_bins, missing)
+    places = _native.join_columns(own_columns(len(n_bins)), n_bins, missing, most_codes)
     return places.reshape(-1, 5)[:, [0, 3, 4]]
 
 
@@ -41,6 +41,14 @@ def test_a_feature_with_many_bins_keeps_its_column():
     np.testing.assert_array_equal(joined([2, 65, 2]), [(0, 2, 2), (1, 0, 0), (0, 1, 2)])
 
 
+def test_small_tables_have_joint_columns_of_few_codes():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (64 * 64, 8)).astype(float)
+    assert len(np.unique(binned(X[: 16 * 64]).places[:, 0])) == 2  # of 16 codes each
+    assert len(np.unique(binned(X[: 32 * 64]).places[:, 0])) == 2  # of 32 and of 8
+    assert binned(np.tile(X, (4, 1))).places[:, 0].max() == 0  # of 256
+
+
 def test_a_constant_takes_no_room():
     rows = np.arange(100)
     matrix = binned(np.column_stack([0 * rows, rows, 0 * rows + 7, rows % 2, rows % 3]))
@@ -51,11 +59,11 @@ def test_a_constant_takes_no_room():
 bin_counts = st.lists(st.integers(1, 255), max_size=60) | st.lists(st.integers(1, 9), max_size=60)
 
 
-@given(bin_counts, st.randoms(use_true_random=False))
-def test_every_code_has_one_meaning(n_bins, random):
+@given(bin_counts, st.sampled_from([16, 47, 256]), st.randoms(use_true_random=False))
+def test_every_code_has_one_meaning(n_bins, most_codes, random):
     """The digits of a column do not overlap: each stride is the product of the radices below."""
     has_missing = [random.random() < 0.3 for _ in n_bins]
-    places = joined(n_bins, has_missing)
+    places = joined(n_bins, has_missing, most_codes)
     for column in range(places[:, 0].max(initial=-1) + 1):
         members = np.flatnonzero(places[:, 0] == column)
         assert len(members) > 0
@@ -65,7 +73,7 @@ def test_every_code_has_one_meaning(n_bins, random):
         digits = sorted((s, r) for _, s, r in places[members].tolist() if r > 1)
         assert not digits or digits[0][0] == 1
         assert all(s * r == above for (s, r), (above, _) in pairwise(digits))
-        assert not digits or digits[-1][0] * digits[-1][1] <= 256
+        assert not digits or digits[-1][0] * digits[-1][1] <= most_codes
         for f in members:
             assert places[f, 2] == n_bins[f] + has_missing[f]
 
@@ -103,11 +111,15 @@ def few_values(rng, n_rows):
 def shared_and_alone(X):
     """Return a table in bins with joint columns, and the same with a column for each feature."""
     _, table = intake.learn_schema(X)
-    shared = Binner().fit_transform(table)
-    n_joint = np.count_nonzero(shared.places[:, 4])
-    assert n_joint > 20
+    binner = Binner()
+    alone = binner.fit_transform(table).with_places(own_columns(len(X.columns)))
+    bundles = _native.bundle_features(alone.by_column, alone.n_bins, binner.zero_bins())
+    missing = _native.find_missing(alone.by_column, 1)
+    places = _native.join_columns(bundles.reshape(-1, 5), alone.n_bins, missing, 256)
+    shared = alone.with_places(places.reshape(-1, 5))
+    assert np.count_nonzero(shared.places[:, 4]) > 20
     assert shared.places[:, 0].max() < 8
-    return shared, shared.with_places(own_columns(shared.n_features))
+    return shared, alone
 
 
 OPTIONS = {

@@ -118,3 +118,13 @@ def test_other_limits_are_refused(value):
 def test_what_has_no_forecast_is_refused(X, estimator, message):
     with pytest.raises(hr.ParameterError, match=message):
         hr.memory_estimate(X, estimator)
+
+
+def test_offsets_take_eight_bytes_a_score(tmp_path):
+    path = write(tmp_path, 1000, 3)
+    model = hr.GradientBoostingClassifier(n_estimators=2)
+    without = hr.memory_estimate(hr.ParquetTable(path, target="label", columns=["x2"]), model)
+    options = {"target": "label", "offset": ["x0", "x1"], "columns": ["x2"]}
+    beside = hr.memory_estimate(hr.ParquetTable(path, **options), model)
+    assert beside.parts["offsets"] == 16_000
+    assert "offsets" not in without.parts

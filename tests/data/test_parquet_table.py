@@ -431,6 +431,14 @@ def test_damaged_pages_are_refused():
         BOOSTING(n_estimators=2).fit(hr.ParquetTable("a.parquet", target="y"))
 
 
+@pytest.mark.parametrize("metadata", [b"{broken", b"[1]", b'{"index_columns": 3}', b"\xff"])
+def test_damaged_metadata_of_pandas_is_refused(metadata):
+    table = pa.table({"x": np.arange(20.0), "y": np.arange(20.0)})
+    pq.write_table(table.replace_schema_metadata({b"pandas": metadata}), "a.parquet")
+    with pytest.raises(hr.DataError, match=r"a.parquet is damaged: its metadata for pandas"):
+        BOOSTING(n_estimators=2).fit(hr.ParquetTable("a.parquet", target="y"))
+
+
 def test_a_file_that_changes_between_passes_is_refused(frame):
     table = table_of(frame, target="y")
     model = BOOSTING(n_estimators=2).fit(table)

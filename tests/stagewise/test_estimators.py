@@ -739,3 +739,30 @@ def test_real_data_are_learned():
     assert scores.mean() > -0.2
     data = load_diabetes(return_X_y=True)
     assert cross_val_score(StagewiseRegressor(), *data, cv=3).mean() > 0.35
+
+
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("weights", [None, W], ids=["unweighted", "weighted"])
+def test_class_weights_multiply_the_weights_of_rows(y, weights):
+    of_class = {0: 3.0, 1: 0.5}
+    by_row = np.array([of_class.get(label, 1.0) for label in y])
+    w = by_row if weights is None else by_row * weights
+    options = {"n_estimators": 3}
+    np.testing.assert_array_equal(
+        raw(classifier(class_weight=of_class, **options).fit(X, y, weights)),
+        raw(classifier(**options).fit(X, y, w)),
+    )
+    counts = np.bincount(y, weights)
+    balanced = (counts.sum() / (len(counts) * counts))[y] * (1.0 if weights is None else weights)
+    np.testing.assert_allclose(
+        raw(classifier(class_weight="balanced", **options).fit(X, y, weights)),
+        raw(classifier(**options).fit(X, y, balanced)),
+        rtol=1e-9,
+    )
+
+
+def test_class_weights_need_a_learner_that_takes_them_and_classes_that_exist():
+    with pytest.raises(ParameterError, match="class_weight is set"):
+        classifier(TakesNoWeights(), class_weight="balanced").fit(X, TWO)
+    with pytest.raises(ParameterError, match="class_weight has"):
+        classifier(class_weight={7: 2.0}).fit(X, TWO)

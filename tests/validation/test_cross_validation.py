@@ -699,6 +699,14 @@ def test_scores_of_classes_use_the_offset(scoring):
     assert (better if scoring in ("roc_auc", "accuracy") else -better) > 0.03
 
 
+def test_margins_without_probabilities_use_the_offset():
+    model, y = hr.GradientBoostingClassifier(loss="hinge", **SMALL), (COUNTS > 0).astype(int)
+    result = hr.cross_validate(model, X, y, offset=2.0 * OFFSET, scoring="error")
+    fold, fitted = result.folds[0].held_out, result.models[0]
+    error = (fitted.predict(X[fold], offset=2.0 * OFFSET[fold]) != y[fold]).mean()
+    assert result.scores["error"][0] == pytest.approx(error)
+
+
 def test_the_score_of_a_model_uses_the_offset():
     y = (COUNTS > 0).astype(int)
     rows = {"offset": OFFSET, "qid": GROUPS}

@@ -16,13 +16,12 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.outputs import TreeTarget
 from hedgerow._estimator import seed_nested
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.structure import Tree
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import DataError
 
 Labels = NDArray[np.intp]

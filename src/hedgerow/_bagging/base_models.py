@@ -22,13 +22,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from hedgerow._bagging.sampling import BaggingSamples
-from hedgerow._contract import SklearnEstimator, internals
+from hedgerow._contract import internals
 from hedgerow._data.names import Labels
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._estimator import Estimator, seed_nested
 from hedgerow._tree.additive import AdditiveTrees, leaf_names, leaf_unit
 from hedgerow._tree.structure import Ensemble, Rows, Tree
-from hedgerow._types import Floats, Indices
+from hedgerow._types import Floats, Indices, SklearnEstimator
 from hedgerow._warning import deduplicate_warnings
 from hedgerow.exceptions import DataError
 

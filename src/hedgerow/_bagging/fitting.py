@@ -22,7 +22,6 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._bagging.base_models import BaggedModel, BaggingTrainingSet, Jobs, in_parallel
 from hedgerow._bagging.sampling import BaggingSamples, column_samples, read_samples
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
@@ -36,7 +35,7 @@ from hedgerow._params import check_parameters, parameters_of
 from hedgerow._progress import progress
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.parameters import GROWTH, TABLE
-from hedgerow._types import Attributes, Floats
+from hedgerow._types import Attributes, Floats, SklearnEstimator
 from hedgerow.exceptions import DataError, ParameterError
 
 T = TypeVar("T")

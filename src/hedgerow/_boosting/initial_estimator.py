@@ -14,10 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.target import Classes
 from hedgerow._links import Link, scores_of_numbers, scores_of_probabilities
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import ParameterError
 
 # Predictions are clipped to at least this, and probabilities to at most 1 minus it.

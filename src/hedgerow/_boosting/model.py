@@ -21,6 +21,9 @@ from hedgerow._links import Link, both_classes, class_probabilities
 from hedgerow._tree.structure import Ensemble
 from hedgerow._types import Floats
 
+# Numbers up to this size count as 0 where `zero_is_missing`: LightGBM's limit.
+NEXT_TO_ZERO = float(np.float32(1e-35))
+
 CalibrationMethod = Literal["sigmoid", "isotonic", "temperature"]
 
 
@@ -94,6 +97,8 @@ class BoostedModel:
         How a survival model turns scores into times.
     quantiles : tuple of float
         The levels of predicted quantiles or expectiles.
+    zero_is_missing : int array, optional
+        Numeric columns in which 0 counts as missing: only in models of other libraries.
     init_estimator : fitted estimator, optional
         What predicts the scores before the first round, in place of 0.
     """
@@ -109,6 +114,7 @@ class BoostedModel:
     spread: Spread = CONSTANT_SPREAD
     curve: SurvivalCurve | None = None
     quantiles: tuple[float, ...] = ()
+    zero_is_missing: NDArray[np.intp] | None = None
     init_estimator: Any = None
 
     def initial_scores(self, X: Any) -> Floats | None:
@@ -124,16 +130,30 @@ class BoostedModel:
 
     def matrix(self, table: Table) -> NDArray[Any]:
         """Return a table as the matrix that trees split."""
-        return as_matrix(self.statistics.encode(table), self.category_bins)
+        matrix = as_matrix(self.statistics.encode(table), self.category_bins)
+        return (
+            matrix if self.zero_is_missing is None else _without_zeros(matrix, self.zero_is_missing)
+        )
 
     def rows(self, table: Table, n_threads: int = 1) -> TreeRows:
         """Return a table as trees read it: a matrix, if it is neither sparse nor in files."""
+        if self.zero_is_missing is not None:
+            return self.matrix(table)
         return rows_of(self.statistics.encode(table), self.binner, n_threads)
 
     @cached_property
     def category_bins(self) -> list[Any]:
         """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
+
+
+def _without_zeros(matrix: NDArray[Any], columns: NDArray[np.intp]) -> NDArray[Any]:
+    """Return a copy of a matrix with NaN in place of 0 in some columns."""
+    matrix = matrix.copy()
+    for j in columns.tolist():
+        column = matrix[:, j]
+        column[np.abs(column) <= NEXT_TO_ZERO] = np.nan
+    return matrix
 
 
 def calibrated_probabilities(

@@ -191,7 +191,7 @@ def inspect() -> None:
     """Show the contents of a model file: estimator, parameters, columns, size and checksum."""
 
 
-@click.command(cls=_LazyCommand, short_help="Convert a model to JSON, or back.")
+@click.command(cls=_LazyCommand, short_help="Convert a model to another format.")
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @click.argument("out", type=FILE)
 @click.option("--table", metavar="NAME", help="For .sql: the table with the rows to predict.")
@@ -201,6 +201,9 @@ def inspect() -> None:
 @debug_option
 def convert() -> None:
     """Convert a model to OUT; the ending of its name is the format.
+
+    MODEL may also be a file of XGBoost (JSON or UBJSON), LightGBM (text) or CatBoost (JSON), as in
+    all commands.
 
     \b
       .json, .hedgerow   the whole model, without loss in either direction

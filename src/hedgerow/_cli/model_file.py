@@ -16,9 +16,10 @@ from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.table import TableSchema
 from hedgerow._export import FORMATS
+from hedgerow._import.reading import is_foreign
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.container import unpack
-from hedgerow._model_file.text import from_json, to_json
+from hedgerow._model_file.text import to_json
 from hedgerow._params import parameters_of
 from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.export import Wording
@@ -32,7 +33,7 @@ _DECIMALS = 6
 
 def inspect(model_file: Path, number_of_tree: int | None, as_json: bool) -> None:
     """Print the contents of a model file, or one of its trees."""
-    model = hr.load(model_file)
+    model = hr.read_model(model_file)
     if number_of_tree is not None:
         text = _tree_text(model, number_of_tree)
         output.answer_json({"tree": number_of_tree, "text": text}) if as_json else output.answer(
@@ -53,7 +54,8 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
     classes = getattr(model, "classes_", None)
     return {
         "model": type(model).__name__,
-        "hedgerow": unpack(data)[0].get("library_version"),
+        "hedgerow": _version(data),
+        "origin": str(model.origin_) if hasattr(model, "origin_") else None,
         "written": datetime.fromtimestamp(path.stat().st_mtime)
         .astimezone()
         .isoformat(" ", "minutes"),
@@ -70,6 +72,11 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
         },
         "defaults": {name: value for name, value in parameters.items() if value == defaults[name]},
     }
+
+
+def _version(data: bytes) -> str | None:
+    """Return the version that wrote a model file; None for files of other libraries."""
+    return None if is_foreign(data) else str(unpack(data)[0].get("library_version"))
 
 
 def _count_trees(model: Any) -> int | None:
@@ -104,7 +111,9 @@ def _texts(facts: dict[str, Any], path: Path) -> dict[str, str]:
     texts = {
         "model": facts["model"],
         "file": f"{path}, {output.size_of(path)}",
-        "written": f"{facts['written']} by Hedgerow {facts['hedgerow']}",
+        "written": facts["written"]
+        + ("" if facts["hedgerow"] is None else f" by Hedgerow {facts['hedgerow']}"),
+        "origin": facts["origin"] or "",
         "sha256": facts["sha256"],
         "classes": "" if facts["classes"] is None else listed(list(map(str, facts["classes"]))),
         "trees": "" if facts["trees"] is None else f"{facts['trees']:,}",
@@ -159,7 +168,7 @@ def _tree_text(model: Any, which: int) -> str:
 def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
     """Write a model as JSON, as a model file, or in the format of another program."""
     if out == STANDARD:
-        output.answer(to_json(_load(model_file)))
+        output.answer(to_json(hr.read_model(model_file)))
         return
     output.require_file(out)
     name = out.name.lower()
@@ -169,7 +178,7 @@ def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
             f"cannot convert to {out}: its name must end in .json, .hedgerow, "
             f"{', '.join(exported[:-1])} or {exported[-1]}."
         )
-    model = _load(model_file)
+    model = hr.read_model(model_file)
     if name.endswith(exported):
         model.export(out, table=table, keep=[column for column in keep.split(",") if column])
     elif name.endswith(".json"):
@@ -177,9 +186,3 @@ def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
     else:
         model.save(out)
     output.say(f"{out} ({output.size_of(out)})")
-
-
-def _load(path: Path) -> Any:
-    if path.suffix.lower() != ".json":
-        return hr.load(path)
-    return from_json(path.read_bytes(), str(path))

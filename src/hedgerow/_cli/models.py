@@ -188,7 +188,7 @@ def require_offset(model: Any, name: str | None) -> None:
 
 def load_model(path: Path) -> Any:
     """Load a model that can predict."""
-    model = hr.load(path)
+    model = hr.read_model(path)
     if not hasattr(model, "predict"):
         raise ParameterError(f"{path} has a {type(model).__name__}, which cannot predict.")
     return model

@@ -28,6 +28,9 @@ MISSING_BIN = 255
 MAX_BINS = 255
 _MAX_WIDTH = 32
 _CACHE_LINE = 64
+# Codes of a joint column: in the many small nodes of a small table, clearing and summing up all of
+# them takes longer than the histogram updates that they save.
+_FEWEST_JOINT_CODES, _MOST_JOINT_CODES, _ROWS_PER_JOINT_CODE = 16, 256, 64
 
 
 class BinnableTable(Protocol):
@@ -442,7 +445,10 @@ class Binner:
                 binned.by_column, binned.n_bins, self.zero_bins()
             ).reshape(-1, 5)
         has_missing = workers().max(_native.find_missing(binned.by_column, threads))
-        return _native.join_columns(places, binned.n_bins, has_missing).reshape(-1, 5)
+        most_codes = workers().count(binned.n_rows) // _ROWS_PER_JOINT_CODE
+        most_codes = min(max(most_codes, _FEWEST_JOINT_CODES), _MOST_JOINT_CODES)
+        joined = _native.join_columns(places, binned.n_bins, has_missing, most_codes)
+        return joined.reshape(-1, 5)
 
     def _has_joint_columns(self) -> bool:
         """Return whether two features have so few bins that they will share a column."""

@@ -167,7 +167,7 @@ def read_table(
     if isinstance(X, ParquetTable):
         return read_streamed(X, schema, unknown_category, estimator_name, verbose)
     if isinstance(X, RowPieces):
-        return PiecedTable(
+        pieces = (
             read_table(
                 piece,
                 schema,
@@ -177,6 +177,7 @@ def read_table(
             )
             for piece in X.take_out()
         )
+        return PiecedTable(pieces, X.release)
     if is_plain(X, schema):
         refuse_infinite(X, lambda j: column_label(None, j), n_jobs)
         return Table(None, dense=X)

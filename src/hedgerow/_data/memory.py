@@ -113,23 +113,26 @@ def memory_estimate(
 
 @dataclass(frozen=True)
 class _Rows:
-    """What depends on the kind of table: bytes a row of its numbers, targets and weights."""
+    """What depends on the kind of table: bytes a row of its numbers, targets, weights, offsets."""
 
     is_streamed: bool
     numbers: float
     has_weights: bool = False
+    n_offsets: int = 0
     batch: int = 0
 
     @classmethod
-    def of(cls, X: Any, n_features: int, *, has_weights: bool = False) -> _Rows:
+    def of(cls, X: Any, n_features: int, *, has_weights: bool = False, n_offsets: int = 0) -> _Rows:
         if isinstance(X, ParquetTable):
             files, positions, _ = X.__hedgerow_files__()
-            widths = [files.width(position) for position in positions]
-            return cls(True, 0.0, has_weights or X.weight is not None, _widest_batch(widths))
+            batch = _widest_batch([files.width(position) for position in positions])
+            names = [X.offset] if isinstance(X.offset, str) else X.offset or ()
+            n_offsets = n_offsets or len(names)
+            return cls(True, 0.0, has_weights or X.weight is not None, n_offsets, batch)
         if isinstance(X, tuple):
-            return cls(True, 0.0, has_weights, _widest_batch([8] * n_features))
+            return cls(True, 0.0, has_weights, n_offsets, _widest_batch([8] * n_features))
         itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
-        return cls(False, float(itemsize * n_features), has_weights)
+        return cls(False, float(itemsize * n_features), has_weights, n_offsets)
 
 
 def _widest_batch(widths: Sequence[int]) -> int:
@@ -198,6 +201,8 @@ def _tables(
     }
     if of_rows.has_weights:
         parts["weights"] = n_rows * (24.0 if is_split else 16.0)
+    if of_rows.n_offsets:
+        parts["offsets"] = n_rows * of_rows.n_offsets * (16.0 if is_split else 8.0)
     if of_rows.is_streamed:
         parts["reading files"] = _DECODING
         if is_split:
@@ -280,12 +285,19 @@ def _count_outputs(X: Any, estimator: BaseEstimator | None) -> int:
 
 
 def require_memory(
-    limit: Any, estimator: BaseEstimator, X: Any, n_outputs: int = 1, *, has_weights: bool = False
+    limit: Any,
+    estimator: BaseEstimator,
+    X: Any,
+    n_outputs: int = 1,
+    *,
+    has_weights: bool = False,
+    has_offset: bool = False,
 ) -> None:
     """Refuse a fit whose forecast exceeds a limit."""
     allowed = read_bytes(limit, "memory_limit")
     n_rows, n_features = getattr(X, "shape", None) or (len(X), len(X[0]))
-    rows = _Rows.of(X, n_features, has_weights=has_weights)
+    n_offsets = n_outputs if has_offset else 0
+    rows = _Rows.of(X, n_features, has_weights=has_weights, n_offsets=n_offsets)
     estimate = forecast(estimator, n_rows, n_features, n_outputs, rows)
     if estimate.total > allowed:
         raise MemoryLimitError(

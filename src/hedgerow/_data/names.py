@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -171,8 +172,11 @@ def column_order(
     """Find each fitted column's position in X: by name if both have names, else by position."""
     if learned == current and n_features == n_current:
         return range(n_current)
-    if learned is not None and current is not None and _are_alike_as_text(learned, current):
-        return _positions_by_name(tuple(map(str, learned)), tuple(map(str, current)))
+    if learned is not None and current is not None:
+        if _are_alike_as_text(learned, current):
+            return _positions_by_name(tuple(map(str, learned)), tuple(map(str, current)))
+        if _is_without_spaces(learned, current):
+            return _positions_by_name(learned, tuple(map(without_spaces, current)))
     if learned is not None and current is not None and not _is_nameless(current, learned):
         if not (are_positions(learned) and are_strings(current)):
             return _positions_by_name(learned, current)
@@ -276,6 +280,17 @@ def _are_alike_as_text(learned: Names, current: Names) -> bool:
     if are_strings(learned) == are_strings(current) or len(learned) != len(current):
         return False
     return set(map(str, learned)) == set(map(str, current))
+
+
+def without_spaces(name: Name) -> str:
+    """Return a name as LightGBM stores it, in a format whose fields end with white space."""
+    return re.sub(r"\s", "_", str(name))
+
+
+def _is_without_spaces(learned: Names, current: Names) -> bool:
+    """Return whether the model, unlike X, has underscores for spaces, as one of LightGBM has."""
+    stored = set(map(without_spaces, current))
+    return learned != current and len(stored) == len(current) and stored == set(learned)
 
 
 def _positions_by_name(learned: Names, current: Names) -> list[int]:

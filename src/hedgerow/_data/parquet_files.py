@@ -147,8 +147,14 @@ class ParquetFiles:
     @cached_property
     def index_columns(self) -> set[str]:
         """The columns in which pandas stores the index of a data frame."""
-        metadata = self.states[0].metadata.schema.to_arrow_schema().pandas_metadata or {}
-        stored = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+        first = self.states[0]
+        try:
+            metadata = first.metadata.schema.to_arrow_schema().pandas_metadata or {}
+            stored = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+        except (ValueError, AttributeError, TypeError) as error:
+            raise DataError(
+                f"{first.path} is damaged: its metadata for pandas cannot be read: {error}"
+            ) from error
         return {name for name in stored if name.startswith("__index_level_")}
 
     def blocks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from hedgerow._data.shared_columns import common_columns, common_dtype, require_
 from hedgerow._data.sources import Source, open_table, require_rows
 from hedgerow._data.suspicious_columns import warn_of_suspicious_column
 from hedgerow._data.table import Categories, TableSchema, chosen_columns, finite_table
+
+T = TypeVar("T")
 
 
 def learn_pieces(
@@ -33,11 +35,12 @@ def learn_pieces(
     if not chosen.any() and not workers().any(len(matrices) < len(sources)):
         dense = common_dtype(matrices, workers())
         tables = [
-            finite_table(replace(source, dense=matrix), names, n_jobs=n_jobs)
+            _released(X, finite_table(replace(source, dense=matrix), names, n_jobs=n_jobs))
             for source, matrix in zip(sources, dense, strict=True)
         ]
-        return TableSchema(n_features, names, {}), PiecedTable(tables)
-    columns = common_columns([_read(source, chosen) for source in sources], names, workers())
+        return TableSchema(n_features, names, {}), PiecedTable(tables, X.release)
+    own_columns = [_released(X, _read(source, chosen)) for source in sources]
+    columns = common_columns(own_columns, names, workers())
     categories = {
         j: Categories(column.kind, tuple(sorted(set(column.labels))))
         for j, column in enumerate(columns[0])
@@ -49,10 +52,16 @@ def learn_pieces(
         for j in (j for j in categories if not chosen[j]):
             _warn(columns, j, categories[j], names)
     tables = [
-        finite_table(source, names, _as_learned(of_piece, categories), n_jobs=n_jobs)
+        _released(X, finite_table(source, names, _as_learned(of_piece, categories), n_jobs=n_jobs))
         for source, of_piece in zip(sources, columns, strict=True)
     ]
-    return TableSchema(n_features, names, categories), PiecedTable(tables)
+    return TableSchema(n_features, names, categories), PiecedTable(tables, X.release)
+
+
+def _released(X: RowPieces, result: T) -> T:
+    """Return what was made from a piece; its memory is given back, if it can be read again."""
+    X.release()
+    return result
 
 
 def _read(source: Source, chosen: NDArray[np.bool_]) -> list[NumericColumn | LabelColumn]:

@@ -2,13 +2,13 @@
 
 Pieces are neither joined nor copied. When they are mapped to bins for the last time, each is
 dropped as soon as its bins are written: if nobody else holds it, its memory is free for the bins of
-the next.
+the next. Pieces that are mapped from a file give back their memory whenever they have been read.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import CategoricalColumn, NumericColumn, RowSelection
 from hedgerow._data.table import Table
+
+# Rows that are mapped to bins, and then released, at once: enough for several threads.
+_ROWS_AT_ONCE = 1 << 16
 
 
 class RowPieces:
@@ -27,10 +30,13 @@ class RowPieces:
     ----------
     shape : tuple of int
         Rows and columns of all pieces together.
+    release : callable
+        Gives back the memory of rows that can be read again, as from a file.
     """
 
-    def __init__(self, pieces: Sequence[Any]) -> None:
+    def __init__(self, pieces: Sequence[Any], release: Callable[[], None] | None = None) -> None:
         self._pieces = list(pieces)
+        self.release = release or _keep
         n_columns = self._pieces[0].shape[1] if self._pieces else 0
         self.shape = sum(piece.shape[0] for piece in self._pieces), n_columns
 
@@ -38,14 +44,16 @@ class RowPieces:
         """Yield the pieces; this object loses each of them."""
         while self._pieces:
             yield self._pieces.pop(0)
+            self.release()
 
 
 class PiecedTable(Table):
     """The rows of several tables with the same columns and dtypes, or some of them; see `Table`."""
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_parts", "_release")
 
-    def __init__(self, tables: Iterable[Table]) -> None:
+    def __init__(self, tables: Iterable[Table], release: Callable[[], None]) -> None:
+        self._release = release
         # Each table with a mark for every row that belongs to this one; None for all rows.
         self._parts: list[tuple[Table, NDArray[np.bool_] | None]] = [
             (table, None) for table in tables
@@ -61,16 +69,17 @@ class PiecedTable(Table):
         return True
 
     def pieces(self, *, drops: bool = False) -> Iterator[tuple[int, Table]]:
-        """Yield each piece and its first row; `drops` if nobody needs the rows any more."""
+        """Yield some rows of a piece at a time; `drops` if nobody needs them any more."""
         parts = deque(self._parts)
         if drops:
             self._parts = []
         first = 0
         while parts:
-            piece = _rows_of(parts.popleft())
-            yield first, piece
-            first += piece.n_rows
-            del piece  # before the next is made
+            for piece in _slices(*parts.popleft()):
+                yield first, piece
+                first += piece.n_rows
+                del piece  # before the next is made
+                self._release()
 
     def column(self, j: int) -> NumericColumn | CategoricalColumn:
         """Return a copy of column j of all rows."""
@@ -92,7 +101,7 @@ class PiecedTable(Table):
         selected = np.zeros(self.n_rows, bool)
         selected[rows] = True
         is_copied = 2 * np.count_nonzero(selected) < self.n_rows
-        taken = PiecedTable([table for table, _ in self._parts])
+        taken = PiecedTable([table for table, _ in self._parts], self._release)
         first = 0
         for i, (table, marks) in enumerate(self._parts):
             end = first + _count((table, marks))
@@ -102,6 +111,7 @@ class PiecedTable(Table):
                 of_table[marks] = own
                 own = of_table
             taken._parts[i] = (table.take(own), None) if is_copied else (table, own)
+            self._release()
             first = end
         taken.n_rows = sum(map(_count, taken._parts))
         return taken
@@ -112,6 +122,13 @@ def _count(part: tuple[Table, NDArray[np.bool_] | None]) -> int:
     return table.n_rows if marks is None else int(np.count_nonzero(marks))
 
 
-def _rows_of(part: tuple[Table, NDArray[np.bool_] | None]) -> Table:
-    table, marks = part
-    return table if marks is None else table.take(marks)
+def _slices(table: Table, marks: NDArray[np.bool_] | None) -> Iterator[Table]:
+    """Yield the rows of a part, some at a time."""
+    for start in range(0, max(table.n_rows, 1), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        own = table.take(rows)
+        yield own if marks is None else own.take(marks[rows])
+
+
+def _keep() -> None:
+    """Release nothing: pieces are in memory."""

@@ -47,8 +47,9 @@ def find_shared_thresholds(
     """Return the thresholds of all features, one after another, and where each feature's begin."""
     rows, is_everything = _sampled_rows(table.n_rows, weights, sample_size, seed, together)
     own = range(*_share(table.n_features, together.rank, together.size))
-    sample = table if is_everything and weights is None else table.take(rows)
-    sampled = _sampled_columns(sample, together)
+    is_table = is_everything and weights is None
+    # The sample has no name here, so that it can be dropped as soon as it is sent.
+    sampled = _sampled_columns(table if is_table else table.take(rows), together)
     sampled_weights = None if weights is None else together.concatenated_rows(weights[rows])
     found = [_find(values, sampled_weights, max_bins, threads, is_everything) for values in sampled]
     thresholds: dict[int, Floats] = {}
@@ -93,30 +94,36 @@ def _sampled_rows(
     return rows[part == 0], False
 
 
+def _dtype(column: Any) -> np.dtype[Any] | None:
+    """Return the precision in which values are compared; None for a categorical feature."""
+    if hasattr(column, "codes"):
+        return None
+    return np.dtype(np.float32 if column.values.dtype.name in _SINGLE else np.float64)
+
+
 def _numbers(column: Any) -> NDArray[Any]:
     """Return values in the precision in which they are compared, with NaN for missing ones."""
-    values = column.values
-    values = values.astype(np.float32 if values.dtype.name in _SINGLE else np.float64)
+    values: NDArray[Any] = column.values.astype(_dtype(column))
     if column.missing is not None:
         values[column.missing] = np.nan
     return values
 
 
+def _bytes(column: Any) -> bytes:
+    return b"" if hasattr(column, "codes") else _numbers(column).tobytes()
+
+
 def _sampled_columns(sample: NumericTable, together: Workers) -> list[NDArray[Any] | None]:
     """Return the sampled values of this worker's features; None for a categorical feature."""
     assert together.communicator is not None
-    parts, dtypes = [], []
-    for rank in range(together.size):
-        values = []
-        for j in range(*_share(sample.n_features, rank, together.size)):
-            column = sample.column(j)
-            if not hasattr(column, "codes"):
-                values.append(_numbers(column))
-            if rank == together.rank:
-                dtypes.append(None if hasattr(column, "codes") else values[-1].dtype)
-        parts.append(b"".join(of_column.tobytes() for of_column in values))
+    shares = [range(*_share(sample.n_features, r, together.size)) for r in range(together.size)]
+    dtypes = [_dtype(sample.column(j)) for j in shares[together.rank]]
+    parts = [b"".join(_bytes(sample.column(j)) for j in share) for share in shares]
+    n_rows = sample.n_rows
+    del sample  # before the values of the other workers arrive
     received = together.communicator.exchange(parts)
-    counts = [int(count[0]) for count in together.arrays(np.array([sample.n_rows], np.int64))]
+    del parts
+    counts = [int(count[0]) for count in together.arrays(np.array([n_rows], np.int64))]
     columns: list[list[NDArray[Any]]] = [[] for _ in dtypes]
     for part, count in zip(received, counts, strict=True):
         offset = 0

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow._data.columns import (
     ColumnTypeError,
+    Label,
     LabelColumn,
     NumericColumn,
     array_kind_error,
@@ -42,6 +43,8 @@ from hedgerow.exceptions import DataError
 MOST_ROWS = 2**32 - 1
 # Size, in values, up to which a table is simply copied: 64 KiB of float32.
 _SMALL = 1 << 14
+# Rows among which most categories occur: often no others need to be looked at.
+_FIRST_ROWS = 4096
 # Arrow types that do not support row selection.
 _UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
 
@@ -245,6 +248,8 @@ def _open_pandas(X: Any) -> Source:
         series, where = X.iloc[:, j], column_label(names, j)
         if isinstance(series.dtype, np.dtype):
             return read_array(series.to_numpy(), where)
+        if series.dtype.name == "category":
+            return replace(_labels_of_pandas(series, where), is_declared=True)
         return read_series(nw.from_native(series, series_only=True), where)
 
     return Source(len(X), len(names), names, read)
@@ -355,8 +360,31 @@ def _labels(series: nw.Series[Any], where: str) -> LabelColumn:
         return labelled(*_encode_polars(series, native), where)
     if series.implementation.is_pyarrow():
         return labelled(*_encode_arrow(series, native), where)
-    codes, distinct = native.factorize()
+    return _labels_of_pandas(native, where)
+
+
+def _labels_of_pandas(series: Any, where: str) -> LabelColumn:
+    """Encode a pandas series; one of categories that are strings is encoded already."""
+    if series.dtype.name == "category":
+        labels = series.array.categories.tolist()
+        if set(map(type, labels)) == {str}:
+            return _occurring(series.array.codes, labels)
+    codes, distinct = series.factorize()
     return labelled(np.asarray(codes), distinct.tolist(), where)
+
+
+def _occurring(codes: NDArray[Any], labels: list[Label]) -> LabelColumn:
+    """Return a column without the labels that no row has."""
+    occurs = np.zeros(len(labels) + 1, bool)  # the last stands for code −1, missing
+    for rows in (slice(_FIRST_ROWS), slice(_FIRST_ROWS, None)):
+        if not occurs[:-1].all():
+            occurs[codes[rows]] = True
+    if not occurs[:-1].all():
+        kept = np.flatnonzero(occurs[:-1]).tolist()
+        new_code = np.full(len(occurs), -1, np.int32)
+        new_code[kept] = np.arange(len(kept))
+        codes, labels = new_code[codes], [labels[k] for k in kept]
+    return LabelColumn(codes, labels, "string")
 
 
 def _encode_polars(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], list[str]]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._data.names import without_spaces
 from hedgerow._export.portable import PortableColumn, PortableModel
 from hedgerow._tree.structure import Tree
 from hedgerow.exceptions import ExportError
@@ -67,6 +68,12 @@ def _check(model: PortableModel) -> None:
                 f"{column.name!r} are encoded by target statistics. Fit it with a larger "
                 "max_categories, or export it as 'c', 'javascript', 'python' or 'sql'."
             )
+        if column.has_unknown_bin:
+            raise ExportError(
+                f"LightGBM's text format cannot hold this model: unknown categories of column "
+                f"{column.name!r} go another way than missing ones. Export it as 'c', "
+                "'javascript', 'python' or 'sql'."
+            )
         _check_name(column.name)
 
 
@@ -91,7 +98,7 @@ def _header(model: PortableModel) -> Iterator[str]:
         yield f"objective={objective}"
     if model.n_averaged > 1:
         yield "average_output"
-    yield f"feature_names={' '.join(_unspaced(column.name) for column in model.columns)}"
+    yield f"feature_names={' '.join(without_spaces(column.name) for column in model.columns)}"
     yield f"feature_infos={' '.join(map(_feature_info, model.columns))}"
 
 
@@ -108,10 +115,6 @@ def _objective(model: PortableModel) -> str | None:
         )
     objective = links.get(model.link)
     return None if objective is None else objective.format(n=n_outputs)
-
-
-def _unspaced(name: str) -> str:
-    return "_".join(name.split())  # LightGBM does the same
 
 
 def _feature_info(column: PortableColumn) -> str:
@@ -216,7 +219,7 @@ def _importances(model: PortableModel) -> str:
     counts = np.bincount(ensemble.feature[ensemble.feature >= 0], minlength=len(model.columns))
     order = np.argsort(-counts, kind="stable")
     used = [j for j in order.tolist() if counts[j] > 0]
-    return "".join(f"{_unspaced(model.columns[j].name)}={counts[j]}\n" for j in used)
+    return "".join(f"{without_spaces(model.columns[j].name)}={counts[j]}\n" for j in used)
 
 
 def _integers(values: Any) -> str:

@@ -176,6 +176,8 @@ def _membership(model: PortableModel, column: PortableColumn) -> tuple[list[_Key
     table = np.full((len(column.labels) + 2, len(sets)), np.nan)
     for k, bits in enumerate(sets):
         table[:-2, k] = np.where(column.members(bits), _MEMBER, _OTHER)
+    if column.has_unknown_bin:  # which is a member of no set
+        table[-2] = _OTHER
     return [(feature, bits.tobytes()) for bits in sets], table
 
 

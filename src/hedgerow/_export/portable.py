@@ -58,6 +58,11 @@ class PortableColumn:
     is_set: bool = False
 
     @property
+    def has_unknown_bin(self) -> bool:
+        """Whether an unknown category is in a bin of its own instead of missing."""
+        return self.is_set and self.numbers is not None and not np.isnan(self.numbers[0, -BESIDES])
+
+    @property
     def labels(self) -> tuple[Label, ...]:
         """The categories of the column, sorted; none if it is numeric."""
         return () if self.categories is None else self.categories.values
@@ -144,6 +149,10 @@ def portable(estimator: Estimator) -> PortableModel:
 
 def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
+    if model.zero_is_missing is not None:
+        raise ExportError(
+            "this model cannot be exported: 0 counts as missing in it, which no format has."
+        )
     if model.init_estimator is not None:
         raise ExportError(
             f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
@@ -163,6 +172,7 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         kind=type(estimator).__name__,
         columns=_columns(model.schema, model.category_bins, model),
         ensemble=model.ensemble,
+        n_averaged=model.ensemble.n_rounds if model.ensemble.arithmetic.is_mean else 1,
         link=model.link,
         calibration=model.calibration,
         classes=classes,
@@ -271,7 +281,8 @@ def _column(
 ) -> PortableColumn:
     if categories is None:
         return PortableColumn(name, (j,))
-    numbers = np.append(np.asarray(category_bins[j], np.float64), [np.nan] * BESIDES)
+    numbers = np.full(len(categories.values) + BESIDES, np.nan)
+    numbers[: len(category_bins[j])] = category_bins[j]  # which may have one for unknown categories
     return PortableColumn(name, (j,), categories, numbers[np.newaxis], is_set=True)
 
 

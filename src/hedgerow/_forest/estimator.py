@@ -26,6 +26,7 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor, as_fitted
 from hedgerow._tree.parameters import GROWTH, TABLE
+from hedgerow._tree.unpacked import UnpackedForest
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -66,6 +67,10 @@ class Forest(LeafEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        if init_model is not None and isinstance(init_model.forest, UnpackedForest):
+            raise ParameterError(
+                "warm_start=True cannot add trees to a forest of another library. Set it to False."
+            )
         settings = ForestSettings.of(self, init_model, random_thresholds=self._random_thresholds)
         adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
         return self
@@ -105,6 +110,7 @@ class Forest(LeafEstimator):
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
         """The bootstrap sample of each tree, as row indices."""
+        self._require_known_rows()
         samples: list[NDArray[np.intp]] = self._fitted_model().sampled_rows()
         return samples
 
@@ -234,7 +240,15 @@ class Forest(LeafEstimator):
         is_matrix = self._fitted_model().combinations is not None
         return self._matrix(X) if is_matrix else super()._tree_rows(X)
 
+    def _require_known_rows(self) -> None:
+        if isinstance(self._fitted_model().forest, UnpackedForest):
+            raise ParameterError(
+                f"the training rows of each tree of a forest of {self.origin_.library} are not "
+                "known."
+            )
+
     def _training_matrix(self, X: Any) -> Any:
+        self._require_known_rows()
         matrix = self._matrix(X)
         if len(matrix) != self._model.n_rows:
             raise DataError(

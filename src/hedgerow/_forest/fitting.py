@@ -288,13 +288,18 @@ def _bin_combinations(
     return binner, replace(blocks[0], by_column=by_column)
 
 
+def _packed(model: ForestModel) -> PackedForest:
+    assert isinstance(model.forest, PackedForest)  # the estimator refuses others
+    return model.forest
+
+
 def grow_forest(
     settings: ForestSettings, data: ForestData, training_set: ForestTrainingSet
 ) -> PackedForest:
     """Grow the trees that `init_model` does not have; each worker grows some of them."""
     estimator, init_model, binned = settings.estimator, settings.init_model, training_set.binned
     packer = ForestPacker(
-        training_set.feature_binner, None if init_model is None else init_model.forest
+        training_set.feature_binner, None if init_model is None else _packed(init_model)
     )
     together, n_new = workers(), estimator.n_estimators - packer.n_trees
     begin = packer.n_trees + n_new * together.rank // together.size

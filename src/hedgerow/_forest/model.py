@@ -21,6 +21,7 @@ from hedgerow._tree.cart import BootstrapSamples, impurity_unit
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Ensemble, Rows
+from hedgerow._tree.unpacked import UnpackedForest
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -31,14 +32,15 @@ _BLOCK = 1 << 21  # weights that are sorted at a time
 class ForestModel:
     """Trees with the schema and bins of their tables, and the outputs of their leaves.
 
-    `sampling` and `n_rows` determine the training rows of each tree. `combinations`, if any, are
+    `sampling` and `n_rows` determine the training rows of each tree; they are not known of a forest
+    of another library, which is the one kind that is not packed. `combinations`, if any, are
     the features that trees split on instead of the columns; `leaf_targets` are the training targets
     of each leaf.
     """
 
     schema: TableSchema
     binner: Binner
-    forest: PackedForest
+    forest: PackedForest | UnpackedForest
     outputs: Outputs
     sampling: BootstrapSamples
     n_rows: int
@@ -119,7 +121,10 @@ class ForestModel:
                 "trees of feature_combinations split on sums of columns, so no split belongs to "
                 "one column. Fit the forest with feature_combinations=None to explain it."
             )
-        forest = self.forest if values is None else replace(self.forest, value=values)
+        forest = self.forest
+        if values is not None:
+            assert isinstance(forest, PackedForest)
+            forest = replace(forest, value=values)
         n_trees, n_features = forest.n_trees, self.schema.n_features
         trees = [forest.tree(index).scaled(1.0 / n_trees) for index in range(n_trees)]
         base = np.zeros(self.outputs.n_values)

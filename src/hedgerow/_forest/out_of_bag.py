@@ -14,6 +14,7 @@ from hedgerow._data.names import labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
 from hedgerow._forest.model import ForestModel
 from hedgerow._result import PermutationImportance
+from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Rows
 from hedgerow._types import Floats
 from hedgerow._warning import warn_user
@@ -79,6 +80,7 @@ def permutation_importance(
 ) -> PermutationImportance:
     """Shuffle one column after another among the out-of-bag rows of each tree."""
     forest, outputs = model.forest, model.outputs
+    assert isinstance(forest, PackedForest)
     increases = np.empty((forest.n_trees, forest.n_features + 1))
     vote = label = value = target = None
     if isinstance(outputs, ClassOutputs):

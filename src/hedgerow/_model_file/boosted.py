@@ -37,7 +37,7 @@ from hedgerow._model_file.stored import (
     with_prefix,
     write_classes,
 )
-from hedgerow._model_file.trees import read_trees, write_trees
+from hedgerow._model_file.trees import read_trees, write_arithmetic, write_trees
 from hedgerow._model_file.values import decode, encode
 from hedgerow._types import Floats
 
@@ -64,6 +64,9 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
     if "auto_" in fitted:
         document["auto"] = write_choice(fitted["auto_"])
     arrays = write_trees(model)
+    document |= write_arithmetic(model.ensemble)
+    if model.zero_is_missing is not None:
+        document["zero_is_missing"] = model.zero_is_missing.tolist()
     if model.calibration is not None:
         document["calibration"] = model.calibration.method
         own = {name: getattr(model.calibration, name) for name in _CALIBRATION}
@@ -146,8 +149,28 @@ def _read_model(stored: Stored, classes: Classes | None) -> BoostedModel:
     binner, ensemble = read_trees(stored, statistics.encoded_schema(schema), may_slope=True)
     link = stored.field("link")
     require(isinstance(link, str) and link in get_args(Link), f"the link is {link!r}")
-    quantiles = _read_quantiles(stored)
-    return BoostedModel(*(schema, statistics, binner, ensemble, link, classes), quantiles=quantiles)
+    return BoostedModel(
+        *(schema, statistics, binner, ensemble, link, classes),
+        quantiles=_read_quantiles(stored),
+        zero_is_missing=_read_zero_is_missing(stored, schema),
+    )
+
+
+def _read_zero_is_missing(stored: Stored, schema: TableSchema) -> NDArray[np.intp] | None:
+    """Read the columns in which 0 is missing; only models of other libraries have any."""
+    if not stored.has("zero_is_missing"):
+        return None
+    listed = stored.field("zero_is_missing")
+    numeric = set(range(schema.n_features)) - set(schema.categories)
+    are_columns = (
+        isinstance(listed, list)
+        and len(listed) > 0
+        and all(type(j) is int for j in listed)
+        and set(listed) <= numeric
+        and sorted(set(listed)) == listed
+    )
+    require(are_columns, "zero_is_missing is not a list of numeric columns")
+    return np.array(listed, np.intp)
 
 
 def _read_quantiles(stored: Stored) -> tuple[float, ...]:

@@ -45,16 +45,19 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 _CONVERTED = "if it was written by hedgerow convert, convert it back to .hedgerow"
 _SAVED = "load the file that model.save(path) wrote"
-_NOT_READ = "which Hedgerow cannot read: fit a Hedgerow model to the same data"
-_OF_XGBOOST = f"an XGBoost model, {_NOT_READ}"
+_READ = "which hedgerow.read_model reads"
+_OF_XGBOOST = f"an XGBoost model, {_READ}"
+_OLD_XGBOOST = (
+    "an XGBoost model in its old format: save it as JSON, which hedgerow.read_model reads"
+)
 _PICKLE = "a pickle: use pickle.load or joblib.load, if you trust its source"
 # First bytes of other kinds of files.
 _OTHER_FILES = {
     **{bytes([0x80, protocol]): _PICKLE for protocol in (2, 3, 4, 5)},
-    b"binf": _OF_XGBOOST,
-    b"bs64": _OF_XGBOOST,
-    b"tree\n": f"a LightGBM model, {_NOT_READ}",
-    b"CBM1": f"a CatBoost model, {_NOT_READ}",
+    b"binf": _OLD_XGBOOST,
+    b"bs64": _OLD_XGBOOST,
+    b"tree\n": f"a LightGBM model, {_READ}",
+    b"CBM1": f"a CatBoost model, {_READ}",
     b"PK\x03\x04": f"a zip archive: {_SAVED}",
     b"\x1f\x8b": f"a gzip file: {_SAVED}",
 }

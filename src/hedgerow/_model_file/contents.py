@@ -30,6 +30,7 @@ from hedgerow._forest import (
 )
 from hedgerow._model_file import adaboost, bagging, boosted, neighbors, stagewise, svm, trees
 from hedgerow._model_file.container import Arrays, Document
+from hedgerow._model_file.origin import read_origin, write_origin
 from hedgerow._model_file.stored import MOST_DEPTH, Stored, require
 from hedgerow._model_file.values import NotStored, decode, encode
 from hedgerow._neighbors import (
@@ -105,7 +106,9 @@ def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     }
     na_values = getattr(estimator, "na_values_", None)  # recorded by the command line
     markers = {} if na_values is None else {"na_values": list(na_values)}
-    return document | markers | learned, arrays
+    origin = getattr(estimator, "origin_", None)  # of a model that another library fitted
+    source = {} if origin is None else {"origin": write_origin(origin)}
+    return document | markers | source | learned, arrays
 
 
 def is_supported(estimator: object) -> bool:
@@ -151,6 +154,8 @@ def read_stored(stored: Stored) -> Any:
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
+    if stored.has("origin"):
+        attributes["origin_"] = read_origin(stored.field("origin"))
     stored.finish()
     queries, features = parameters.get("qid_column"), attributes.get("feature_names_in_", ())
     require(queries not in list(features), "qid_column is also a feature")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,10 @@ from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
 from hedgerow._tree.packed import ARRAYS, PackedForest
-from hedgerow._tree.structure import Ensemble
+from hedgerow._tree.structure import OWN_ARITHMETIC, Arithmetic, Ensemble
+from hedgerow._tree.unpacked import UnpackedForest
 
-_NO_ARRAY = ("n_features", "slopes")
+_NO_ARRAY = ("n_features", "slopes", "arithmetic")
 _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name not in _NO_ARRAY)
 _COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is_categorical")
 _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
@@ -59,10 +60,31 @@ def read_trees(
     slopes = None
     if may_slope and stored.has_arrays("ensemble.slopes."):
         slopes = LinearLeaves(**stored.arrays("ensemble.slopes.", SLOPE_ARRAYS))
-    ensemble = Ensemble(**arrays, slopes=slopes, n_features=schema.n_features)
+    ensemble = Ensemble(
+        **arrays, slopes=slopes, n_features=schema.n_features, arithmetic=_read_arithmetic(stored)
+    )
     ensemble.validate()
     _check_tests(schema, ensemble)
     return binner, ensemble
+
+
+def write_arithmetic(ensemble: Ensemble) -> Document:
+    """Return how an ensemble adds up its trees, if that is not our way."""
+    if ensemble.arithmetic == OWN_ARITHMETIC:
+        return {}
+    return {"arithmetic": asdict(ensemble.arithmetic)}
+
+
+def _read_arithmetic(stored: Stored) -> Arithmetic:
+    """Read the output of `write_arithmetic`."""
+    if not stored.has("arithmetic"):
+        return OWN_ARITHMETIC
+    flags = stored.field("arithmetic")
+    names = {f.name for f in fields(Arithmetic)}
+    is_known = isinstance(flags, dict) and set(flags) == names
+    require(is_known, f"arithmetic does not have exactly the fields {', '.join(sorted(names))}")
+    require(all(type(flag) is bool for flag in flags.values()), "arithmetic has no flags")
+    return Arithmetic(**flags)
 
 
 def _check_tests(schema: TableSchema, ensemble: Ensemble) -> None:
@@ -113,6 +135,8 @@ def write_forest(estimator: Estimator) -> tuple[Document, Arrays]:
         "has_combinations": model.combinations is not None,
         "keeps_targets": model.leaf_targets is not None,
     }
+    if isinstance(model.forest, UnpackedForest):
+        return document, write_trees(model.forest)
     arrays = with_prefix("forest.", model.forest.arrays())
     arrays |= with_prefix("binner.", model.binner.to_dict())
     if model.combinations is not None:
@@ -125,7 +149,10 @@ def write_forest(estimator: Estimator) -> tuple[Document, Arrays]:
 
 def read_forest(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
-    schema, binner = stored.schema(), stored.binner()
+    schema = stored.schema()
+    if stored.has_arrays("ensemble."):
+        return _read_unpacked(kind, stored, schema)
+    binner = stored.binner()
     check_columns(schema, binner)
     outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     combinations, tested = None, binner
@@ -152,6 +179,30 @@ def read_forest(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes = column_attributes(schema) | outputs.attributes() | {"_model": model}
     score = stored.score("oob_score")
     return attributes if score is None else attributes | {_OUT_OF_BAG_SCORE: score}
+
+
+def _read_unpacked(kind: type[Any], stored: Stored, schema: TableSchema) -> dict[str, Any]:
+    """Read a forest of another library."""
+    binner, ensemble = read_trees(stored, schema)
+    outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
+    require(ensemble.n_trees > 0, "there is no tree")
+    fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
+    require(fits, "the leaves do not have a value for each output")
+    require(not ensemble.base_score.any(), "a forest has a base score")
+    require(ensemble.arithmetic == OWN_ARITHMETIC, "a forest has another arithmetic")
+    sampling, n_rows = read_samples(stored.field("draws"))
+    require(stored.score("oob_score") is None, "a forest of another library has an oob_score")
+    is_plain = not (stored.flag("has_combinations") or stored.flag("keeps_targets"))
+    require(is_plain, "a forest of another library has combinations or targets")
+    model = ForestModel(
+        schema=schema,
+        binner=binner,
+        forest=UnpackedForest(ensemble, binner),
+        outputs=outputs,
+        sampling=sampling,
+        n_rows=n_rows,
+    )
+    return column_attributes(schema) | outputs.attributes() | {"_model": model}
 
 
 def _arrays_of(prefix: str, part: Any, names: Iterable[str]) -> Arrays:

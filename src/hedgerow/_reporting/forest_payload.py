@@ -172,7 +172,7 @@ def _categories(trees: PageTrees) -> dict[str, Any]:
     return {
         str(j): {
             "labels": [str(label) for label in categories.values],
-            "bins": [int(one) for one in trees.category_bins[j]],
+            "bins": [int(one) for one in trees.category_bins[j][: len(categories.values)]],
         }
         for j, categories in trees.schema.categories.items()
         if j not in encoded and len(categories.values) <= MOST_CATEGORY_NAMES

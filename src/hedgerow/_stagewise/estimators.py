@@ -109,7 +109,7 @@ class Stagewise(Estimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        learner = default_learner() if self.estimator is None else self.estimator
+        learner = default_learner(self.search) if self.estimator is None else self.estimator
         adopt_input_tags(tags.input_tags, learner)
         return tags
 
@@ -135,7 +135,9 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
                       `GradientBoostingClassifier` with ``reg_lambda=0, splitter="exact"``
     ================  ============================================================================
 
-    ``subsample`` below 1 makes each of them stochastic.
+    ``subsample`` below 1 makes each of them stochastic. Learner and step are found one after the
+    other; ``search="joint"`` finds the stump or small tree and the step that minimise the loss
+    together.
 
     Parameters
     ----------
@@ -256,7 +258,9 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
                       `GradientBoostingRegressor` with ``reg_lambda=0, splitter="exact"``
     ================  ============================================================================
 
-    ``subsample`` below 1 makes each of them stochastic.
+    ``subsample`` below 1 makes each of them stochastic. Learner and step are found one after the
+    other; ``search="joint"`` finds the stump or small tree and the step that minimise the loss
+    together.
 
     Parameters
     ----------

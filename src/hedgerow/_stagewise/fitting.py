@@ -23,9 +23,10 @@ from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._progress import progress
+from hedgerow._stagewise.joint_search import JointSearch
 from hedgerow._stagewise.learners import (
     BaseLearner,
     default_learner,
@@ -74,7 +75,8 @@ class StagewiseSettings:
     @classmethod
     def of(cls, estimator: Estimator, init_model: AdditiveModel | None) -> StagewiseSettings:
         """Resolve the seed and the base estimator."""
-        base = default_learner() if estimator.estimator is None else estimator.estimator
+        base = estimator.estimator
+        base = default_learner(estimator.search) if base is None else base
         return cls(estimator, init_model, seed_of(estimator.random_state), BaseLearner(base))
 
     @property
@@ -137,6 +139,7 @@ def read_data(
         raise DataError(objection)
     step = resolve_step(estimator.step, settings.learner, loss)
     require_consistent(step, estimator.response, settings.learner, loss)
+    _require_search(estimator, step, loss)
     _require_valid_init(settings, loss, is_classification=classes is not None)
     _require_weight_support(settings, is_weighted=dataset.weights is not None)
     train, validation = dataset, None
@@ -160,7 +163,11 @@ def _read_dataset(
         table = PassThroughTable(X)
         classes = getattr(estimator, "classes_", None)
         target = task.read_target(y, table.n_rows, classes)
-    return columns, classes, Dataset(table, target, read_weights(sample_weight, table.n_rows))
+    weights = read_weights(sample_weight, table.n_rows)
+    if classes is not None:
+        index = target.astype(np.int64)[:, None]
+        weights = weigh_by_class(estimator.class_weight, [np.asarray(classes)], index, weights)
+    return columns, classes, Dataset(table, target, weights)
 
 
 def _split_validation(
@@ -195,7 +202,8 @@ def _require_valid_init(
 def _require_weight_support(settings: StagewiseSettings, *, is_weighted: bool) -> None:
     """Raise if weights must be passed to an estimator that does not support them."""
     estimator, learner = settings.estimator, settings.learner.prototype
-    reason = "sample_weight was passed"
+    has_class_weight = getattr(estimator, "class_weight", None) is not None
+    reason = "class_weight is set" if has_class_weight else "sample_weight was passed"
     if is_weighted:
         require_weights(learner, "estimator", reason)
     if is_weighted and _is_model(estimator.init):
@@ -242,8 +250,16 @@ def _booster(
         step=data.step,
         subsample=float(estimator.subsample),
         learning_rate=float(estimator.learning_rate),
+        normalise=estimator.normalise,
+        joint_search=_joint_search(settings, train),
         least_gradient=negligible_gradient(data.loss, _step_data(train, start)),
     )
+
+
+def _joint_search(settings: StagewiseSettings, train: Dataset) -> JointSearch | None:
+    if settings.estimator.search == "gradient":
+        return None
+    return JointSearch.of(settings.learner.prototype, _table(train))
 
 
 def _validation_set(
@@ -337,6 +353,28 @@ def require_consistent(step: str, response: str, learner: BaseLearner, loss: Sta
         raise ParameterError(
             f"response='newton' needs a regressor, but estimator={learner.name} is a "
             "classifier. Use response='gradient'."
+        )
+
+
+def _require_search(estimator: Estimator, step: str, loss: StagewiseLoss) -> None:
+    """Raise if other parameters do not go with a joint search, or a step not with rescaling."""
+    is_joint = estimator.search == "joint"
+    for name, neutral in (("step", "auto"), ("response", "gradient"), ("normalise", None)):
+        value = getattr(estimator, name)
+        if is_joint and value != neutral:
+            raise ParameterError(
+                f"{name}={value!r} is not allowed with search='joint', which chooses learner and "
+                f"step together; it must be {neutral!r}."
+            )
+    if is_joint and loss.n_outputs > 1:
+        raise ParameterError(
+            f"search='joint' needs one score per row, but y has {loss.n_outputs} classes. Use "
+            "search='gradient', or two classes."
+        )
+    if estimator.normalise is not None and step in PER_LEAF:
+        raise ParameterError(
+            f"normalise={estimator.normalise!r} rescales a learner that has one step, but "
+            f"step={step!r} has one per leaf. Use step='unit' or 'line_search'."
         )
 
 

@@ -20,18 +20,17 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._arithmetic import mean_of
-from hedgerow._contract import SklearnEstimator
 from hedgerow._estimator import seed_nested
 from hedgerow._tree import DecisionTreeRegressor
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import ParameterError
 
 Leaves = NDArray[np.intp]
 
 
-def default_learner() -> Any:
-    """Return the default learner: one small regression tree."""
-    return DecisionTreeRegressor(max_leaves=8)
+def default_learner(search: str = "gradient") -> Any:
+    """Return the default learner: one small regression tree, or a stump for a joint search."""
+    return DecisionTreeRegressor(max_leaves=2 if search == "joint" else 8)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hedgerow._params import (
+    CLASS_WEIGHT,
     COUNT,
     FLAG,
     FRACTION,
@@ -44,7 +45,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(NOTHING, ESTIMATOR),
         "Base learner; each round fits a clone of it. A regressor is fitted to the response; a "
         "classifier is fitted to the sign of the response, with its absolute value as weights. "
-        "None is a regression tree with at most eight leaves.",
+        "None is a regression tree with at most eight leaves, or a stump with search='joint'.",
         Peers("", "", "", "estimator"),
         positional=True,
     ),
@@ -80,6 +81,17 @@ PARAMETERS: tuple[Parameter, ...] = (
         only="regressor",
     ),
     Parameter(
+        "search",
+        "gradient",
+        Options(("gradient", "joint")),
+        "How a round finds its learner. 'gradient' fits it to the response, then chooses the step; "
+        "it works with any learner. 'joint' tries every tree within max_depth, max_leaves and "
+        "min_samples_leaf of `estimator`, which must be a decision tree of Hedgerow, each with its "
+        "best step or, for a regression tree, its best leaf values, and takes the one of least "
+        "loss: the joint argmin over (β, G). It is slow, for stumps and small tables of numbers, "
+        "and for one score per row.",
+    ),
+    Parameter(
         "response",
         "gradient",
         Options(("gradient", "newton")),
@@ -95,7 +107,17 @@ PARAMETERS: tuple[Parameter, ...] = (
         "learner, or for the K learners of a round; 'per_leaf' over one ρ for each leaf of a "
         "tree; 'newton' takes a Newton step in each leaf, and Friedman's step for the Huber loss; "
         "'unit' is 1. 'auto' is 'newton' for a regression tree, 'per_leaf' if the loss has no "
-        "second derivative, and 'line_search' for any other learner.",
+        "second derivative, and 'line_search' for any other learner. search='joint' needs 'auto'.",
+    ),
+    Parameter(
+        "normalise",
+        None,
+        any_of(NOTHING, Number(0, open_low=True)),
+        "A number C: each learner is rescaled to Σ h² = C over the training rows (Σ w h² with "
+        "weights) before its step is chosen, so that with step='unit' every round moves the "
+        "scores by the same distance; C = n is the size of a classifier with outputs ±1. None does "
+        "not rescale. It needs one step per learner: 'line_search', where it changes nothing, or "
+        "'unit'.",
     ),
     Parameter(
         "learning_rate",
@@ -175,6 +197,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "n_estimators.",
         Peers("", "", "", "warm_start"),
     ),
+    CLASS_WEIGHT,
     RANDOM_STATE,
     VERBOSE,
 )

@@ -6,6 +6,8 @@ for each round:
     h ← a learner fitted to r
     ρ ← argmin Σ L(y, F + ρ h)   the step
     F ← F + ν ρ h
+
+A joint search replaces the second and third steps: (ρ, h) ← argmin Σ L(y, F + ρ h).
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from hedgerow._arithmetic import sum_of
 from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._data.target import LARGEST
 from hedgerow._progress import Progress
+from hedgerow._stagewise.joint_search import JointSearch
 from hedgerow._stagewise.learners import BaseLearner, Leaves, leaves_of, output_of
 from hedgerow._stagewise.losses import LEAST_HESSIAN, StagewiseLoss, by_row, column_of
 from hedgerow._stagewise.model import Stage, add_round
@@ -67,6 +71,8 @@ class StagewiseBooster:
     subsample: float
     learning_rate: float
     least_gradient: float
+    normalise: float | None = None
+    joint_search: JointSearch | None = None
 
     def boost(self, index: int) -> tuple[list[Stage], float]:
         """Do a round; return its stages (none if all gradients vanish) and the loss."""
@@ -76,8 +82,11 @@ class StagewiseBooster:
         stages: list[Stage] = []
         if np.abs(gradient).max() > self.least_gradient:
             sample = self._draw(random)
-            learners = self._fit(*self._respond(loss, gradient), sample, random)
-            stages = self._advance(loss, learners, sample)
+            if self.joint_search is not None:
+                stages = self._advance_jointly(loss, self.joint_search, sample)
+            else:
+                learners = self._fit(*self._respond(loss, gradient), sample, random)
+                stages = self._advance(loss, learners, sample)
         return stages, self._checked_loss(loss)
 
     def _respond(self, loss: StagewiseLoss, gradient: Floats) -> tuple[Floats, Floats | None]:
@@ -112,17 +121,37 @@ class StagewiseBooster:
     def _advance(self, loss: StagewiseLoss, learners: Sequence[Any], sample: Any) -> list[Stage]:
         """Find the steps on the sample, and add the stages to the scores of all rows."""
         inputs = [self._inputs_for(learner) for learner in learners]
-        sample_inputs = [values[sample] for values in inputs]
+        factors = [self._factor(values, sample) for values in inputs]
+        sample_inputs = [
+            values[sample] if factor is None else factor * values[sample]
+            for values, factor in zip(inputs, factors, strict=True)
+        ]
         steps = find_steps(
             self.step, loss, self.rows.take(sample), sample_inputs, shrinkage=self.learning_rate
         )
         stages = [
-            Stage(learner, step, self.learning_rate)
-            for learner, step in zip(learners, steps, strict=True)
+            Stage(learner, step if factor is None else factor * step, self.learning_rate)
+            for learner, step, factor in zip(learners, steps, factors, strict=True)
         ]
         for output, (stage, values) in enumerate(zip(stages, inputs, strict=True)):
             column_of(self.rows.F, output)[:] += stage.term(values)
         return stages
+
+    def _advance_jointly(
+        self, loss: StagewiseLoss, search: JointSearch, sample: Any
+    ) -> list[Stage]:
+        """Find the learner with its step, and add the stage to the scores of all rows."""
+        rows = self.rows
+        stage = search.stage(loss, rows.y, rows.F, rows.w, sample, self.learning_rate)
+        rows.F[:] += stage.term(output_of(stage.learner, self.X))
+        return [stage]
+
+    def _factor(self, h: Floats, sample: Any) -> float | None:
+        """Return the factor that makes Σ w h² = C, 1 for a learner that predicts 0."""
+        if self.normalise is None:
+            return None
+        square = sum_of(self.rows.w[sample] * h[sample] ** 2)
+        return float(np.sqrt(self.normalise / square)) if square > 0.0 else 1.0
 
     def _inputs_for(self, learner: Any) -> NDArray[Any]:
         return (leaves_of if self.step in PER_LEAF else output_of)(learner, self.X)

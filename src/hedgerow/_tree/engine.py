@@ -62,7 +62,8 @@ class Engine(Protocol):
     """The interface of an engine for `Trainer`.
 
     A round sets the gradients once, by `differentiate` or `take`. Then each tree is grown, its leaf
-    values may be replaced, and it is added to the scores, before the next one is grown.
+    values may be replaced, and it is added to the scores, before the next one is requested. The
+    gradients do not change meanwhile, so an engine may grow all trees at the first request.
     """
 
     @property

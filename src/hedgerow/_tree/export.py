@@ -53,9 +53,9 @@ class Wording:
         """Return the categories that go left and those that go right."""
         feature = int(tree.feature[node])
         bits = tree.category_bits[tree.category_set[node]]
-        bins = np.asarray(self.category_bins[feature], np.intp)
-        left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32)) & 1
         values = self.schema.categories[feature].values
+        bins = np.asarray(self.category_bins[feature][: len(values)], np.intp)
+        left = (bits[bins >> 5] >> (bins & 31).astype(np.uint32)) & 1
         return (
             [v for v, is_left in zip(values, left, strict=True) if is_left],
             [v for v, is_left in zip(values, left, strict=True) if not is_left],

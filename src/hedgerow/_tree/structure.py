@@ -169,6 +169,25 @@ class Tree(_Nodes):
         )
 
 
+@dataclass(frozen=True)
+class Arithmetic:
+    """How leaf values become a score: for models that were read from files of other libraries.
+
+    Attributes
+    ----------
+    float32_sums : bool
+        Whether base score, leaf values and every sum of them are float32 numbers.
+    is_mean : bool
+        Whether the sum is divided by the number of rounds in it.
+    """
+
+    float32_sums: bool = False
+    is_mean: bool = False
+
+
+OWN_ARITHMETIC = Arithmetic()
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ensemble(_Nodes):
     """Concatenated trees; each adds to one of the outputs.
@@ -180,6 +199,7 @@ class Ensemble(_Nodes):
     tree_output: NDArray[np.int32]
     base_score: NDArray[np.float64]
     n_features: int
+    arithmetic: Arithmetic = OWN_ARITHMETIC
     _predictor: Any = field(default=None, init=False, compare=False)
 
     @classmethod
@@ -189,6 +209,7 @@ class Ensemble(_Nodes):
         tree_output: Sequence[int] | NDArray[np.int32],
         base_score: Sequence[float] | NDArray[np.float64],
         n_features: int,
+        arithmetic: Arithmetic = OWN_ARITHMETIC,
     ) -> Ensemble:
         """Concatenate trees."""
         set_offset = _offsets([len(tree.category_bits) for tree in trees])
@@ -209,6 +230,7 @@ class Ensemble(_Nodes):
             tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
             base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),
             n_features=n_features,
+            arithmetic=arithmetic,
         )
 
     @property
@@ -267,6 +289,7 @@ class Ensemble(_Nodes):
             tree_output=self.tree_output[:n_trees],
             base_score=self.base_score,
             n_features=self.n_features,
+            arithmetic=self.arithmetic,
         )
 
     def first_rounds(self, n_rounds: int) -> Ensemble:
@@ -279,13 +302,23 @@ class Ensemble(_Nodes):
         tree_indices = [r * per_round + k for r in rounds for k in range(per_round)]
         trees = [self.tree(t) for t in tree_indices]
         return Ensemble.from_trees(
-            trees, self.tree_output[tree_indices], self.base_score, self.n_features
+            trees,
+            self.tree_output[tree_indices],
+            self.base_score,
+            self.n_features,
+            self.arithmetic,
         )
 
     def scaled(self, factor: float) -> Ensemble:
         """Return the ensemble with the values of all trees multiplied; the base score is kept."""
         trees = [self.tree(t).scaled(factor) for t in range(self.n_trees)]
         return Ensemble.from_trees(trees, self.tree_output, self.base_score, self.n_features)
+
+    def as_sum(self) -> Ensemble:
+        """Return trees that add up to the score, which may be the mean of this ensemble's."""
+        if not self.arithmetic.is_mean or self.n_rounds == 0:
+            return self
+        return self.scaled(1.0 / self.n_rounds)
 
     def with_used_features(self) -> tuple[Ensemble, NDArray[np.intp]]:
         """Return the ensemble for a table of the features that it uses, and which these are."""
@@ -312,6 +345,8 @@ class Ensemble(_Nodes):
         _check_links(self)
         if self.slopes is not None:
             self.slopes.check(_require, self.feature < 0, self.value, self.n_features)
+        if self.arithmetic.float32_sums:
+            _check_float32(self)
 
     def predict_raw(
         self,
@@ -340,6 +375,8 @@ class Ensemble(_Nodes):
         """
         predictor = self._predictor or self._prepare()
         n_trees = self.n_trees if n_trees is None else n_trees
+        if offset is not None and self.arithmetic.is_mean:
+            return offset + self.predict_raw(X, n_trees=n_trees, n_threads=n_threads)
         if offset is not None:
             scores: NDArray[np.float64] = self.base_score + offset
             self.add_trees(X, scores, 0, n_trees, n_threads=n_threads)
@@ -347,6 +384,8 @@ class Ensemble(_Nodes):
         stage = np.empty((1, len(X), self.n_outputs))
         for rows, block in self._blocks(X):
             predictor.predict(block, stage[:, rows], 0, n_trees, None, n_threads)
+        if self.arithmetic.is_mean:
+            stage /= max(1, n_trees // self.trees_per_round)
         return stage[0]
 
     def add_trees(
@@ -375,12 +414,16 @@ class Ensemble(_Nodes):
         predictor = self._predictor or self._prepare()
         per_round = self.trees_per_round
         ahead = max(1, _STAGED_BYTES // max(1, len(X) * self.n_outputs * 8))
-        scores = None if offset is None else self.base_score + offset
+        is_mean = self.arithmetic.is_mean
+        scores = None if offset is None or is_mean else self.base_score + offset
         for first in range(0, self.n_rounds, ahead):
             n_stages = min(ahead, self.n_rounds - first)
             stages = np.empty((n_stages, len(X), self.n_outputs))
             predictor.predict(X, stages, first * per_round, per_round, scores, n_threads)
             scores = stages[-1].copy()
+            if is_mean:
+                stages /= np.arange(first + 1, first + n_stages + 1).reshape(-1, 1, 1)
+                stages += 0.0 if offset is None else offset
             yield from stages
 
     def apply(self, X: TreeRows, *, n_threads: int = 1) -> NDArray[np.int32]:
@@ -412,6 +455,7 @@ class Ensemble(_Nodes):
             self.tree_output,
             self.base_score,
             None if self.slopes is None else self.slopes.native(),
+            self.arithmetic.float32_sums,
         )
 
     def _prepare(self) -> Any:
@@ -510,6 +554,15 @@ def _check_links(e: Ensemble) -> None:
     expected = np.ones(e.n_nodes, dtype=np.int64)
     expected[e.tree_offset[:-1]] = 0
     _require((parents == expected).all(), "a node does not have exactly one parent")
+
+
+def _check_float32(e: Ensemble) -> None:
+    """Check that all terms of sums in float32 are float32 numbers."""
+    _require(e.slopes is None, "leaves with slopes have float32 sums")
+    for name, numbers in (("value", e.value[e.feature < 0]), ("base_score", e.base_score)):
+        with np.errstate(over="ignore"):
+            rounded = numbers.astype(np.float32)
+        _require((rounded == numbers).all(), f"{name} has a number that is not float32")
 
 
 def _within(array: NDArray[Any], low: int, end: int) -> bool:

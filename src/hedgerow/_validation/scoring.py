@@ -29,6 +29,7 @@ from hedgerow._contract import internals
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._links import prediction_of
 from hedgerow._peer_values import metric_instead
+from hedgerow._validation.predictions import WithOffset
 from hedgerow.exceptions import ParameterError
 
 
@@ -127,7 +128,7 @@ class FoldHoldout:
         if hasattr(self.model, "predict_proba"):
             p = self.predicted("predict_proba")
             return p[:, 1] if not isinstance(self.classes, list) and p.shape[1] == 2 else p
-        if isinstance(self.model, GradientBoosting):
+        if isinstance(self.model, GradientBoosting | WithOffset):
             return prediction_of(self.scores, internals(self.model).model().link)
         raise ParameterError(
             f"scoring: {type(self.model).__name__} has no predict_proba, which this metric needs. "

@@ -438,7 +438,8 @@ class _Mesh:
 
     def connect(self) -> dict[int, socket.socket]:
         """Return the sockets by rank."""
-        accepting = Thread(target=self._accept, daemon=True)
+        alarm, bell = socket.socketpair()  # wakes the thread when everybody is there
+        accepting = Thread(target=self._accept, args=(alarm,), daemon=True)
         accepting.start()
         try:
             for peer in range(self.rank):
@@ -451,7 +452,9 @@ class _Mesh:
             raise
         finally:
             self.deadline = 0.0
+            bell.close()
             accepting.join()
+            alarm.close()
             self._refuse_the_rest()
         for connection in self.sockets.values():  # a message is sent at once, however short
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -500,13 +503,17 @@ class _Mesh:
 
     # ---- calls of workers of higher rank ---------------------------------------------------------
 
-    def _accept(self) -> None:
+    def _accept(self, alarm: socket.socket) -> None:
         """Let everybody who calls prove who it is, each in a thread: nobody can hold up others."""
-        while monotonic() < self.deadline:
-            self.listener.settimeout(min(0.1, self._seconds_left()))
+        self.listener.setblocking(False)
+        poll = select.poll()
+        poll.register(self.listener, select.POLLIN)
+        poll.register(alarm, select.POLLIN)
+        while monotonic() < self.deadline and self.listener.fileno() >= 0:
+            poll.poll(1000 * self._seconds_left())
             try:
                 connection, _ = self.listener.accept()
-            except OSError:
+            except OSError:  # the alarm, or one that has changed its mind
                 continue
             with self.lock:
                 is_crowded = self.n_pending >= MOST_PENDING

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hedgerow._contract import SklearnEstimator
+from hedgerow._types import SklearnEstimator
 from hedgerow.dask._estimators import (
     DaskBoosting,
     DaskForest,

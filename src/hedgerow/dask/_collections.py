@@ -14,8 +14,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from dask._task_spec import Alias
+from dask.core import ishashable
 from dask.delayed import Delayed
 from dask.optimization import cull
+from distributed import Future
 from scipy.optimize import linear_sum_assignment
 
 from hedgerow._params import short_repr
@@ -56,6 +59,15 @@ class PartitionedData:
                 tasks |= cull(graphs[id(graph)][1], list(part.__dask_keys__()))[0]
         return tasks_of
 
+    def is_persisted(self, number: int) -> bool:
+        """Return whether a partition of X is known to be on the cluster already."""
+        tasks = self.tasks[number] if self.tasks else {}
+        task = self.arguments["X"][number].key
+        while isinstance(task, tuple | str) and ishashable(task):  # the name of a task
+            task = tasks.get(task)
+            task = task.target if isinstance(task, Alias) else task
+        return isinstance(task, Future)
+
     @property
     def n_partitions(self) -> int:
         """The number of partitions of every argument."""
@@ -79,6 +91,7 @@ def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> Partitione
             f"{where}X is a {type(table).__name__}; it must be a Dask DataFrame or Array. For a "
             "table in memory, use the estimator of the same name in hedgerow."
         )
+    require_two_dimensions(table, where)
     for name, value in passed.items():
         if not is_collection(value):
             raise DataError(
@@ -95,6 +108,15 @@ def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> Partitione
                 "from the same collection, or repartition them before you separate them."
             )
     return PartitionedData(partitions, _lengths(arrays["X"]))
+
+
+def require_two_dimensions(X: Any, where: str = "") -> None:
+    """Refuse an array that is no table."""
+    if X.ndim != 2:
+        raise DataError(
+            f"{where}X has {X.ndim} dimension(s), but a table has two. Reshape a single column by "
+            "X.reshape(-1, 1)."
+        )
 
 
 def from_local(value: Any) -> Any:

@@ -225,6 +225,8 @@ class Attempt:
             silence=settings.silence,
             start=settings.start,
             patience=settings.patience,
+            # One worker can do more than several, for which it may need all numbers.
+            spills=len(addresses) > 1 and isinstance(run.estimator, _TAKE_PIECES),
         )
         self.futures: list[Future] = []
         self.active = list(addresses)  # workers that have rows
@@ -244,7 +246,6 @@ class Attempt:
             options=self.fit.options,
             checkpoint=self.fit.checkpoint,
             keeps_checkpoints="checkpoint" in signature(self.fit.estimator.fit).parameters,
-            # One worker can do more than several, for which it may need all numbers.
             in_pieces=len(self.active) > 1 and isinstance(self.fit.estimator, _TAKE_PIECES),
         )
         token = secrets.token_bytes(32)
@@ -290,10 +291,7 @@ class Attempt:
         for name, dataset in self.fit.datasets.items():
             tasks = self._load_dataset(name, dataset)
             self._wait(list(tasks), self._loading_error)
-            try:
-                summaries = [future.result(timeout=_ANSWER) for future in tasks]
-            except _LOSSES as error:
-                raise LostError(f"a partition was lost: {error}") from error
+            summaries = self._values(list(tasks), "a partition")
             layouts[name] = _layouts(summaries, name)
             if name == "train":
                 with_rows = {
@@ -318,7 +316,8 @@ class Attempt:
             parts = self.client.compute(delayed, **where)
             for position, number in enumerate(run):
                 own = parts[position * len(names) : (position + 1) * len(names)]
-                arguments = (self.plan.fit_id, name, number, names, *own)
+                is_persisted = dataset.is_persisted(number)
+                arguments = (self.plan.fit_id, name, number, names, is_persisted, *own)
                 tasks[self._submit(take_in, *arguments, address=address)] = address
         return tasks
 
@@ -364,19 +363,33 @@ class Attempt:
         if len(results) < len(ranks):
             self._end_sessions("another worker has failed", _SOON)
             self._collect(ranks, results)
-        return list(results.values())
+        return [results[address] for address in ranks if address in results]
 
     def _collect(self, ranks: Mapping[str, Future], results: dict[str, RankResult]) -> None:
         """Add the results of ranks that have ended by now."""
-        for address, future in ranks.items():
-            if address in results or future.status == "pending":
-                continue
+        ended = {
+            address: future
+            for address, future in ranks.items()
+            if address not in results and future.status != "pending"
+        }
+        for future in ended.values():
             if future.status != "finished":
                 self._task_error(future)
-            try:
-                results[address] = future.result(timeout=_ANSWER)
-            except _LOSSES as error:
-                raise LostError(f"the result of a worker was lost: {error}") from error
+        if ended:
+            values = self._values(list(ended.values()), "the result of a worker")
+            results.update(zip(ended, values, strict=True))
+
+    def _values(self, futures: Sequence[Future], what: str) -> list[Any]:
+        """Return the results of tasks that have finished, with one call for all of them."""
+
+        async def values() -> Any:
+            return await asyncio.wait_for(self.client.gather(futures), _ANSWER)
+
+        try:
+            gathered: list[Any] = self.client.sync(values)
+        except _LOSSES as error:
+            raise LostError(f"{what} was lost: {error}") from error
+        return gathered
 
     def _task_error(self, future: Future) -> NoReturn:
         raise LostError(f"a worker was lost: {_error_of(future) or future.status}")

@@ -1,15 +1,16 @@
 """Partitions on a worker: what they hold, and the table that they become.
 
 Partitions are not copied. A fit of gradient boosting takes them as they are, and drops each when it
-is in bins. Where one table is needed, a partition of a data frame is one array for each column, so
-that the columns of all partitions can be joined and dropped one by one.
+is in bins; until then, some may be in a file. Where one table is needed, a partition of a data
+frame is one array for each column, so that the columns of all partitions can be joined and dropped
+one by one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hedgerow._data.pieced_table import RowPieces
+from hedgerow.dask._spill import SpillFile, Stored
 from hedgerow.exceptions import DataError
 
 # Types of columns that may differ between partitions: all of them are numbers.
@@ -47,11 +49,26 @@ class Layout:
 
 @dataclass
 class Piece:
-    """The rows of one partition: a list of columns, or one array."""
+    """The rows of one partition: a list of columns, or one array; in memory, or in a file."""
 
     layout: Layout
     n_rows: int
     parts: list[Any]
+    stored: list[Stored] = field(default_factory=list)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of its values."""
+        return sum(part.nbytes for part in self.parts)
+
+    def store(self, file: SpillFile) -> None:
+        """Move the rows to a file."""
+        self.stored, self.parts = file.write(self.parts), []
+
+    def load(self, file: SpillFile) -> None:
+        """Read the rows again, if they are in the file."""
+        if self.stored:
+            self.parts = file.read(self.stored)
 
     @property
     def summary(self) -> tuple[Layout, int]:
@@ -207,9 +224,14 @@ def _union(known: pd.CategoricalDtype, dtype: pd.CategoricalDtype) -> Any:
 # ---- the rows of a worker ------------------------------------------------------------------------
 
 
-def stack(pieces: list[Piece], layout: Layout) -> RowPieces:
-    """Return the rows of all pieces as one X that is in pieces, and empty these."""
-    return RowPieces([_table(piece, layout) for piece in pieces if piece.n_rows])
+def stack(
+    pieces: list[Piece], layout: Layout, release: Callable[[], None] | None = None
+) -> RowPieces:
+    """Return the rows of all pieces as one X that is in pieces, and empty these.
+
+    `release` gives back memory of rows that can be read again.
+    """
+    return RowPieces([_table(piece, layout) for piece in pieces if piece.n_rows], release)
 
 
 def _table(piece: Piece, layout: Layout) -> Any:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
-from hedgerow.dask._collections import is_collection, read_dataset
+from hedgerow.dask._collections import is_collection, read_dataset, require_two_dimensions
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain import shap_values as local_shap_values
 
@@ -111,6 +111,7 @@ def _by_partition(model: Any, X: Any, method: str, offset: Any = None) -> Any:
             f"X is a {type(X).__name__}; it must be a Dask DataFrame or Array. For a table in "
             f"memory, use the method of the local model, model.to_local().{method}(X)."
         )
+    require_two_dimensions(X)
     if method == "predict_proba" and not hasattr(local, method):
         raise ParameterError(f"{type(local).__name__} has no predict_proba.")
     data = pickle.dumps(local, protocol=5)

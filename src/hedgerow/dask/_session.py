@@ -29,11 +29,13 @@ from hedgerow._phases import phase, recording
 from hedgerow.cluster import SocketCommunicator, SocketListener
 from hedgerow.cluster._messages import portable
 from hedgerow.dask._pieces import Layout, Piece, join, read_piece, stack
+from hedgerow.dask._spill import SpillFile
 from hedgerow.dask._transport import HANDLER, DaskCommunicator
 from hedgerow.dask._transport import join as join_fit
 from hedgerow.exceptions import ClusterError
 
 _UNTIL_INTERRUPT = 1.5  # seconds after an abort, which ends the next call between workers
+_BYTES_IN_MEMORY = 1 << 25  # of partitions that wait to become bins; more are in a file
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Plan:
         Seconds until all workers must have begun.
     patience : float
         Seconds without a call of the driver after which a worker ends the fit.
+    spills : bool
+        Whether X is in bins soon, so that partitions may wait for that in a file.
     """
 
     fit_id: str
@@ -63,6 +67,7 @@ class Plan:
     silence: float
     start: float
     patience: float
+    spills: bool
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,10 @@ class Session:
     pieces : dict
         The partitions that were taken in: for each set and argument, by the number of the
         partition.
+    file : SpillFile, optional
+        Where those are for which there is no room in memory.
+    bytes_in_memory : int
+        Of the others, without those that are persisted.
     communicator : DaskCommunicator, optional
         That of this worker, once its task has begun.
     is_over : bool
@@ -159,6 +168,8 @@ class Session:
     plan: Plan
     rank: int
     pieces: dict[tuple[str, str], dict[int, Piece]] = field(default_factory=dict)
+    file: SpillFile | None = None
+    bytes_in_memory: int = 0
     communicator: DaskCommunicator | None = None
     sockets: SocketCommunicator | None = None
     listener: SocketListener | None = None
@@ -170,6 +181,15 @@ class Session:
     over: threading.Event = field(default_factory=threading.Event)
     ended_at: float | None = None
     interruptible: int | None = None
+
+    def make_room(self, piece: Piece, folder: str) -> None:
+        """Move a piece to a file in a folder, if there are enough in memory."""
+        with self.lock:
+            if self.bytes_in_memory + piece.n_bytes <= _BYTES_IN_MEMORY:
+                self.bytes_in_memory += piece.n_bytes
+                return
+            self.file = self.file or SpillFile(folder)
+        piece.store(self.file)
 
     def end(self, reason: str) -> None:
         """End the fit on this worker, and with it on all others."""
@@ -319,14 +339,20 @@ def _watch_driver(session: Session, worker: Worker) -> None:
 
 
 def take_in(
-    fit_id: str, dataset: str, number: int, names: Sequence[str], *parts: Any
+    fit_id: str, dataset: str, number: int, names: Sequence[str], is_persisted: bool, *parts: Any
 ) -> dict[str, tuple[Layout, int]]:
-    """Keep one partition of every argument of a dataset; return what it holds."""
-    session = _session(get_worker(), fit_id)
+    """Keep one partition of every argument of a dataset; return what it holds.
+
+    If that of X is persisted, it is in memory anyway.
+    """
+    worker = get_worker()
+    session = _session(worker, fit_id)
     pieces = {
         name: read_piece(part, f"Partition {number} of {name}")
         for name, part in zip(names, parts, strict=True)
     }
+    if session.plan.spills and not is_persisted:
+        session.make_room(pieces["X"], worker.local_directory)
     for name, piece in pieces.items():
         session.pieces.setdefault((dataset, name), {})[number] = piece
     return {name: piece.summary for name, piece in pieces.items()}
@@ -433,8 +459,12 @@ def _rows(session: Session, dataset: str, name: str, layout: Layout, *, in_piece
     """Return this worker's rows of an argument; the session loses them."""
     numbered = session.pieces.pop((dataset, name), {})
     pieces = [numbered.pop(number) for number in sorted(numbered)]
-    has_rows = any(piece.n_rows for piece in pieces)
-    return stack(pieces, layout) if in_pieces and has_rows else join(pieces, layout)
+    if session.file is not None:
+        for piece in pieces:
+            piece.load(session.file)
+    if in_pieces and any(piece.n_rows for piece in pieces):
+        return stack(pieces, layout, None if session.file is None else session.file.release)
+    return join(pieces, layout)
 
 
 def _sets(tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import resample
 
-from hedgerow._contract import SklearnEstimator
 from hedgerow._data.sparse import sound_rows
 from hedgerow._params import (
     COUNT,
@@ -30,7 +29,7 @@ from hedgerow._params import (
     Parameter,
     any_of,
 )
-from hedgerow._types import Floats
+from hedgerow._types import Floats, SklearnEstimator
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.theory._decomposition import (
     SquaredErrorDecomposition,

@@ -23,6 +23,7 @@ from hedgerow._contract import TableInternals, internals
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
 from hedgerow._estimator import TableEstimator, adopt, by_batch
 from hedgerow._links import Link, prediction_of
@@ -297,6 +298,10 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         return model.matrix(self._read(X, model.schema))
 
+    def _stored(self, X: Any) -> SparseLayouts | None:
+        model: BoostedModel = self._fitted_model()
+        return super()._stored(X) if model.zero_is_missing is None else None
+
     def _rows_in_bins(self, X: BinnedTable) -> TreeRows:
         model: BoostedModel = self._fitted_model()
         return model.rows(self._read(X, model.schema))
@@ -313,7 +318,7 @@ class GradientBoosting(TableEstimator):
                 "initial estimator, in place of init_estimator."
             )
         return AdditiveTrees(
-            ensemble=model.ensemble,
+            ensemble=model.ensemble.as_sum(),
             matrix=self._matrix,
             stored=self._stored,
             sources=model.statistics.sources,

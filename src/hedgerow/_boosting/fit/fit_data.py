@@ -376,9 +376,11 @@ def read_problem(
         require_bins_suffice(params, initial_model)
     loss = task.choose_loss(params, classes, task.count_targets(classes, target))
     if arguments.memory_limit is not None:
-        is_weighted = arguments.sample_weight is not None
-        limit, X, n_outputs = arguments.memory_limit, arguments.X, loss.n_outputs
-        require_memory(limit, settings.estimator, X, n_outputs, has_weights=is_weighted)
+        require_memory(
+            *(arguments.memory_limit, settings.estimator, arguments.X, loss.n_outputs),
+            has_weights=arguments.sample_weight is not None,
+            has_offset=arguments.offset is not None,
+        )
     if params.linear_leaves and isinstance(loss, NativeLoss) and loss.is_piecewise_linear:
         raise no_slopes(params)
     has_vector_leaves = loss.n_outputs > 1 and params.multi_strategy == "vector"
@@ -437,14 +439,15 @@ def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | N
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if getattr(params, name) == value:
             raise ParameterError(
-                f"{name}={value!r} needs the numbers of all rows in memory, but X is a "
-                "ParquetTable, of which only the bins are. Set splitter='hist' and "
-                "linear_leaves=False, or read the table: X.read()."
+                f"{name}={value!r} needs the numbers of all rows in memory, but a fit to a "
+                "ParquetTable or on several workers keeps only their bins. Set splitter='hist' "
+                "and linear_leaves=False, or read the table: X.read()."
             )
     if initial_model is not None and not _is_on_bins(initial_model):
         raise ParameterError(
             "the initial model has exact splits or linear leaves, which need the numbers of all "
-            "rows in memory, but X is a ParquetTable. Read the table: X.read()."
+            "rows in memory, but a fit to a ParquetTable or on several workers keeps only their "
+            "bins. Read the table: X.read()."
         )
 
 

@@ -22,6 +22,7 @@ from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.distributed import require_distributable
 from hedgerow._boosting.fit.fit_data import FitArguments, FitData, Settings, is_auto, read_data
+from hedgerow._boosting.fit.foreign import require_ours
 from hedgerow._boosting.fit.loop import BestRound, Callbacks, RoundGrower, RoundMonitor, boost
 from hedgerow._boosting.fit.no_split import warn_never_split
 from hedgerow._boosting.fit.round_grower import round_grower
@@ -128,6 +129,8 @@ def find_initial_state(
     if arguments.init_model is not None:
         model = _read_model(arguments.init_model, estimator)
     is_warm = arguments.init_model is None
+    if is_warm and model is not None:
+        require_ours(estimator, model)
     _require_rounds_to_add(model, estimator.n_estimators, is_warm=is_warm)
     n_extra_rounds = 0 if is_warm else _n_rounds(model)
     if arguments.checkpoint is None:
@@ -173,6 +176,7 @@ def _read_model(init_model: Any, estimator: TableEstimator) -> BoostedModel:
             f"{type(estimator).__name__} or the path of a model file."
         )
     model: BoostedModel = internals(fitted).model()
+    require_ours(fitted, model)
     return model
 
 

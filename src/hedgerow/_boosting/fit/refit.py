@@ -14,6 +14,7 @@ from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.constraints import require_no_slopes
 from hedgerow._boosting.fit.fit_data import FitArguments, Settings, as_fitted, read_problem
 from hedgerow._boosting.fit.fitting import fit_curve
+from hedgerow._boosting.fit.foreign import require_ours
 from hedgerow._boosting.fit.round_grower import growth_params, leaf_search
 from hedgerow._boosting.fit.training_set import encode_like_initial_model
 from hedgerow._boosting.model import BoostedModel
@@ -41,6 +42,7 @@ class Refitting:
         self, estimator: TableEstimator, task: Task, arguments: FitArguments, keep: float
     ) -> None:
         self.model: BoostedModel = internals(estimator).model()
+        require_ours(estimator, self.model)
         self.estimator, self.keep = estimator, keep
         settings = Settings.of(estimator)
         problem, dataset = read_problem(arguments, task, self.model, settings)
