@@ -10,17 +10,18 @@ constexpr int kGradientThreads = 256;
 // The sum of the numbers of a thread, at the level of the largest so far: exact for 2^22 numbers.
 struct RunningSum {
   LevelSum::Splitter splitter = LevelSum::Splitter(0.0);
-  double limit = 0.0;  // a number that is not below it needs another level
+  double limit = 0.0;  // none of the numbers so far is beyond it
   std::array<double, LevelSum::kKept> sums = {};
 
   // Adds a number; what was added at a lower level goes to `others`.
   void add(double x, LevelSum& others) {
-    if (!(x < limit)) {
+    double rest = x * splitter.scale;
+    if (!(rest < limit)) {
       move_to(others);
       splitter = LevelSum::Splitter(x);
-      limit = ldexp(1.0, LevelSum::kBits * (splitter.level + 1) - 1);
+      limit = splitter.limit();
+      rest = x * splitter.scale;
     }
-    double rest = x * splitter.scale;
 #pragma unroll
     for (size_t i = 0; i < LevelSum::kKept; ++i) {
       const double steps = (rest + splitter.rounder[i]) - splitter.rounder[i];
@@ -45,15 +46,42 @@ struct Extremes {
   }
 };
 
-// The totals of a block's threads, in the first of them. `room` has a place for each thread.
-inline GradientTotals add_block(const GradientTotals& own, GradientTotals* room) {
-  __syncthreads();  // room may still be read
-  room[threadIdx.x] = own;
-  for (unsigned n = kGradientThreads / 2; n > 0; n /= 2) {
-    __syncthreads();
-    if (threadIdx.x < n) room[threadIdx.x].add(room[threadIdx.x + n]);
+// What `combine` makes of a number of each lane, in all lanes.
+template <class Number, class Combine>
+inline Number reduce_warp(Number x, Combine combine) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    x = combine(x, __shfl_xor_sync(kAllLanes, x, distance));
   }
-  return room[0];
+  return x;
+}
+
+// The totals of a warp's threads, in all of them.
+inline GradientTotals add_warp(GradientTotals own) {
+  const auto larger = [](auto a, auto b) { return b > a ? b : a; };
+  const auto smaller = [](auto a, auto b) { return b < a ? b : a; };
+  const auto plus = [](auto a, auto b) { return a + b; };
+  const auto largest = [&](int x) { return reduce_warp(x, larger); };
+  const auto sum = [&](int64_t x) { return reduce_warp(x, plus); };
+  own.max_g = reduce_warp(own.max_g, larger);
+  own.max_h = reduce_warp(own.max_h, larger);
+  own.min_h = reduce_warp(own.min_h, smaller);
+  own.sum_g.add_threads(largest, sum);
+  own.sum_h.add_threads(largest, sum);
+  return own;
+}
+
+constexpr int kGradientWarps = kGradientThreads / kWarp;
+
+// The totals of a block's threads, in its first warp. `room` has a place for each warp.
+inline GradientTotals add_block(GradientTotals own, GradientTotals* room) {
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  own = add_warp(own);
+  __syncthreads();  // room may still be read
+  if (lane == 0) room[warp] = own;
+  __syncthreads();
+  if (warp > 0) return own;
+  return add_warp(lane < kGradientWarps ? room[lane] : GradientTotals{});
 }
 
 constexpr int kNodesAtHand = 512;  // of which a block keeps a copy in shared memory
@@ -115,14 +143,13 @@ inline void choose_all_units(const Fit& fit, GradientTotals* room) {
 // units and starts the trees of the round.
 extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
     gradients(const Fit* fit, int32_t loss, int32_t updates) {
-  alignas(16)
-      __shared__ double raw_room[kGradientThreads * sizeof(GradientTotals) / sizeof(double)];
-  auto* room = reinterpret_cast<GradientTotals*>(raw_room);
-  static_assert(sizeof(raw_room) >= kNodesAtHand * sizeof(NodeTest));
-  if (updates) add_trees(*fit, reinterpret_cast<NodeTest*>(raw_room));
+  __shared__ NodeTest tests[kNodesAtHand];
+  static_assert(sizeof(tests) >= kGradientWarps * sizeof(GradientTotals));
+  auto* room = reinterpret_cast<GradientTotals*>(tests);
+  if (updates) add_trees(*fit, tests);
   const size_t n_rows = fit->n_rows;
   for (int k = 0; k < fit->n_outputs; ++k) {
-    // Apart from the totals, which are in slower memory: what changes with every row.
+    // What changes with every row is apart from the totals, which need not be at hand.
     Extremes extremes;
     RunningSum sum_g, sum_h;
     GradientTotals totals;
