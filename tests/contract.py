@@ -101,6 +101,26 @@ UNMET = (
         "no line through the origin can pass this check; scikit-learn's estimator fails it too",
     ),
     Unmet(
+        '`AdaBoostClassifier` with its default trees, except `algorithm="gentle"`',
+        lambda e: _is(hr.AdaBoostClassifier, estimator=None)(e) and e.algorithm != "gentle",
+        ("check_class_weight_classifiers",),
+        "boosting raises the weights of misclassified rows until a class of weight 0.0001 counts",
+    ),
+    Unmet(
+        '`RadiusNeighborsClassifier`, except `metric="precomputed"` and `"cosine"`',
+        lambda e: (
+            _is(hr.RadiusNeighborsClassifier)(e) and e.metric not in ("precomputed", "cosine")
+        ),
+        ("check_class_weight_classifiers",),
+        "most rows of this check have no neighbours within the radius",
+    ),
+    Unmet(
+        '`KNeighborsClassifier` with `metric="precomputed"`',
+        _is(hr.KNeighborsClassifier, metric="precomputed"),
+        ("check_class_weight_classifiers",),
+        "the check passes similarities, not distances",
+    ),
+    Unmet(
         "`StagewiseClassifier` with its default trees",
         _is(hr.StagewiseClassifier, estimator=None),
         ("check_class_weight_classifiers",),

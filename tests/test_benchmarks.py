@@ -38,6 +38,8 @@ from benchmarks.cases import (
     NeighborSettings,
     TreeSettings,
 )
+from benchmarks.defaults import FoldResult, difference, line_of_peer, read_table
+from benchmarks.defaults import main as compare_defaults
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.frames import CategoryEncoder, prepared, text_columns
 from benchmarks.generated import (
@@ -1031,3 +1033,52 @@ def test_a_case_by_threads_that_does_not_exist_is_an_error(capsys):
     with pytest.raises(SystemExit):
         by_threads.main(["--cases", "nothing"])
     assert "no such case; there are svc-28" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "numbers", "classify"),
+    [
+        (["no", "yes", "no", "yes"], [], True),
+        ([0, 2, 1, 1], [], True),
+        ([0, 2, 1, 1], ["table"], False),
+        ([0.5, 2, 1, 1], [], False),
+    ],
+)
+def test_a_target_of_words_or_few_integers_is_a_class(target, numbers, classify, tmp_path):
+    lines = ["a.b,target", *(f"{i},{value}" for i, value in enumerate(target))]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    table = read_table(tmp_path / "table.csv", None, numbers)
+    assert table.classify is classify
+    assert list(table.X.columns) == ["x0"]
+
+
+def _folds(library, errors, seconds):
+    return [
+        FoldResult("wine", library, "1", fold, 1, 100, 5, "RMSE", error, seconds, seconds, 0.1)
+        for fold, error in enumerate(errors)
+    ]
+
+
+def test_defaults_are_compared_fold_by_fold_relative_to_the_peer():
+    gain = difference(_folds("hedgerow", [1.0, 2.0], 1.0), _folds("catboost", [2.0, 2.5], 4.0))
+    assert gain.mean == pytest.approx((0.5 + 0.2) / 2)
+    assert gain.deviation == pytest.approx(0.15)
+    assert gain.time == 0.25
+    line = line_of_peer("catboost", [gain, replace(gain, name="letter", mean=-0.05)])
+    assert line.startswith("| catboost | +15.00 ± 20.00 % | +15.00 % | 1 | 1 | -5.0 % (letter) |")
+
+
+def test_a_fit_with_default_parameters_is_recorded_and_not_repeated(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    lines = ["a,b,target", *(f"{a},{b},{'up' if a > b else 'down'}" for a, b in rows)]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    arguments = ["--data", str(tmp_path), "--results", str(tmp_path / "results"), "--folds", "2"]
+    arguments += ["--libraries", "scikit-learn", "hedgerow-quick", "--threads", "1"]
+    assert compare_defaults(arguments) == 0
+    printed = capsys.readouterr()
+    assert "| table, 60 × 2 | log loss |" in printed.out
+    assert printed.err.count(" fold ") == 4
+    assert compare_defaults(arguments) == 0
+    again = capsys.readouterr()
+    assert (again.out, again.err) == (printed.out, "")

@@ -171,7 +171,7 @@ def other_families(X: pd.DataFrame, y: Any) -> Iterator[tuple[str, Any]]:
     yield "OneClassSVM", hr.OneClassSVM().fit(numbers)
     yield "NearestNeighbors", hr.NearestNeighbors().fit(numbers)
     yield "gower", hr.KNeighborsRegressor(metric="gower").fit(X, y)
-    for criterion in ("gini", "entropy"):
+    for criterion in ("gini", "entropy", "gain_ratio", "error"):
         tree = hr.DecisionTreeClassifier(criterion=criterion, splitter="exact", max_depth=5)
         yield f"tree {criterion}, exact", tree.fit(X, three)
     for criterion in ("squared_error", "absolute_error"):

@@ -51,7 +51,7 @@ class ByRowEngine::Implementation {
     draw_thresholds(node);
     count_left(node);
     totals_.start(sums);
-    search_.start(totals_, kNoScore);
+    search_.start(totals_, {});
     for (std::size_t i = 0; i < candidates_.size(); ++i) push(i);
     search_.evaluate();
     if (!search_.found()) return {};

@@ -5,7 +5,9 @@
 // by
 //   quadratic:  Σ (W·g − G·w)² / (W·w·(W − w)), which is Σ g²/w over both sides minus G²/W, but
 //               subtracts before it squares;
-//   entropy:    Σ g·log g − w·log w over both sides, minus the same of the node.
+//   entropy:    Σ g·log g − w·log w over both sides, minus the same of the node;
+//   error:      max g over both sides, minus the same of the node. Many splits have the same error,
+//               and in most nodes none has less than the node; the quadratic score decides.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -26,9 +28,7 @@ template <class Kind>
 class NodeTotals {
  public:
   NodeTotals(const Kind& kind, const CartRules& rules)
-      : entropy(rules.impurity == Impurity::entropy),
-        kind_(kind),
-        amount(static_cast<std::size_t>(kind.n_values())) {}
+      : impurity(rules.impurity), kind_(kind), amount(static_cast<std::size_t>(kind.n_values())) {}
 
   void start(const std::uint64_t* of_node) {
     sums = of_node;
@@ -37,21 +37,27 @@ class NodeTotals {
       amount[static_cast<std::size_t>(v)] = kind_.amount(of_node, v);
     }
     count = kind_.count(of_node);
-    if (!entropy) return;
+    largest = *std::max_element(amount.begin(), amount.end());
+    if (!is_entropy(impurity)) return;
     information = -kind_.target.n_outputs * x_log_x(weight);
     for (const double share : amount) information += x_log_x(share);
   }
 
   // The impurity decrease that belongs to a score of CandidateSearch: finite and at least 0.
-  double gain(double score) const {
-    const double decrease = entropy ? score - information : score * (1 + Kind::kFirstTerm) / weight;
-    const double gain = decrease * kind_.target.gain_unit / kind_.target.n_outputs;
+  double gain(const Score& score) const {
+    const double gain = decrease(score.value) * kind_.target.gain_unit / kind_.target.n_outputs;
     return std::clamp(gain, 0.0, kEveryNumber);
   }
 
-  const bool entropy;
+  const Impurity impurity;
 
  private:
+  double decrease(double score) const {
+    if (is_entropy(impurity)) return score - information;
+    if (impurity == Impurity::error) return score - largest;
+    return score * (1 + Kind::kFirstTerm) / weight;
+  }
+
   Kind kind_;
 
  public:
@@ -60,6 +66,7 @@ class NodeTotals {
   std::int64_t count = 0;
   std::vector<double> amount;
   double information = 0.0;
+  double largest = 0.0;  // amount of a class
 };
 
 template <class Kind>
@@ -74,12 +81,16 @@ class CandidateSearch {
         position_(capacity_),
         weight_(capacity_),
         amount_(capacity_),
-        score_(capacity_) {}
+        score_(capacity_) {
+    if (rules.impurity != Impurity::error) return;
+    tie_.resize(capacity_);
+    largest_.resize(2 * capacity_);
+  }
 
   std::size_t words() const { return static_cast<std::size_t>(kind_.n_words()); }
 
   // Starts a feature; only scores above `floor` count.
-  void start(const NodeTotals<Kind>& totals, double floor) {
+  void start(const NodeTotals<Kind>& totals, const Score& floor) {
     totals_ = &totals;
     best_ = floor;
     found_ = false;
@@ -108,7 +119,8 @@ class CandidateSearch {
 
   // The best candidate of the feature, the first of equals.
   bool found() const { return found_; }
-  double score() const { return best_; }
+  const Score& score() const { return best_; }
+  double left_weight() const { return best_weight_; }
   std::uint32_t position() const { return best_position_; }
   bool missing_left() const { return best_missing_left_; }
 
@@ -129,14 +141,25 @@ class CandidateSearch {
   void evaluate_blocks(std::size_t n) {
     const std::size_t n_full = (n + lanes - 1) / lanes * lanes;
     weigh<lanes>(n_full);
-    totals_->entropy ? score_entropy<lanes>(n, n_full) : score_quadratic<lanes>(n_full);
+    const bool by_error = totals_->impurity == Impurity::error;
+    if (by_error) {
+      score_error<lanes>(n_full);
+    } else if (is_entropy(totals_->impurity)) {
+      score_entropy<lanes>(n, n_full);
+    } else {
+      score_quadratic<lanes>(n_full, score_.data());
+    }
     if (min_count_ > 1) rule_out_few<lanes>(n_full);
     if (min_weight_ > 0.0) rule_out_light<lanes>(n_full);
     std::fill(score_.data() + n, score_.data() + n_full, kNoScore);
-    if (!beats(highest<lanes>(n_full), best_)) return;
+    const Score most{highest<lanes>(n_full), by_error ? kEveryNumber : 0.0};
+    if (!beats(most, best_)) return;
+    if (by_error) score_quadratic<lanes>(n_full, tie_.data());
     for (std::size_t i = 0; i < n; ++i) {
-      if (!beats(score_[i], best_)) continue;
-      best_ = score_[i];
+      const Score score{score_[i], by_error ? tie_[i] : 0.0};
+      if (!beats(score, best_)) continue;
+      best_ = score;
+      best_weight_ = weight_[i];
       best_position_ = position_[i];
       best_missing_left_ = missing_left_;
       found_ = true;
@@ -161,10 +184,9 @@ class CandidateSearch {
 
   // The formula above times W, which is constant within the node.
   template <std::size_t lanes>
-  void score_quadratic(std::size_t n) {
+  void score_quadratic(std::size_t n, double* __restrict score) {
     const double W = totals_->weight;
     const double* __restrict w = weight_.data();
-    double* __restrict score = score_.data();
     std::fill_n(score, n, 0.0);
     for (int v = Kind::kFirstTerm; v < kind_.n_values(); ++v) {
       const double* __restrict g = amounts<lanes>(v, n);
@@ -190,6 +212,25 @@ class CandidateSearch {
       const double G = totals_->amount[static_cast<std::size_t>(v)];
       for (std::size_t i = 0; i < n; ++i) score[i] += x_log_x(g[i]) + x_log_x(G - g[i]);
     }
+  }
+
+  // The weight that both sides classify correctly: exact, as a sum of integers.
+  template <std::size_t lanes>
+  void score_error(std::size_t n) {
+    double* __restrict left = largest_.data();
+    double* __restrict right = left + capacity_;
+    double* __restrict score = score_.data();
+    std::fill_n(left, n, 0.0);
+    std::fill_n(right, n, 0.0);
+    for (int v = 0; v < kind_.n_values(); ++v) {
+      const double* __restrict g = amounts<lanes>(v, n);
+      const double G = totals_->amount[static_cast<std::size_t>(v)];
+      for_blocks<lanes>(n, [&](std::size_t i) {
+        left[i] = std::max(left[i], g[i]);
+        right[i] = std::max(right[i], G - g[i]);
+      });
+    }
+    for_blocks<lanes>(n, [&](std::size_t i) { score[i] = left[i] + right[i]; });
   }
 
   // Both sides must have the minimum number of rows and the minimum weight of a leaf.
@@ -232,10 +273,12 @@ class CandidateSearch {
   std::vector<std::uint64_t> sums_;
   std::vector<std::uint32_t> position_;
   std::vector<double> weight_, amount_, score_;
+  std::vector<double> tie_, largest_;  // for the error
   const NodeTotals<Kind>* totals_ = nullptr;
   std::size_t n_ = 0;
   bool missing_left_ = false;
-  double best_ = kNoScore;
+  Score best_;
+  double best_weight_ = 0.0;
   bool found_ = false;
   std::uint32_t best_position_ = 0;
   bool best_missing_left_ = false;

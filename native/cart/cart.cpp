@@ -10,6 +10,7 @@
 #include "cart/bins.hpp"
 #include "cart/by_row_engine.hpp"
 #include "cart/codes.hpp"
+#include "cart/gain_ratio.hpp"
 #include "cart/grower.hpp"
 
 namespace hedgerow::cart {
@@ -79,13 +80,12 @@ class CodeEngine {
 
   CartSplit best_split(const CartNode& node, const std::uint64_t* sums) {
     totals_.start(sums);
+    if (rules_.impurity == Impurity::gain_ratio) return best_by_ratio(node);
     CartSplit best;
-    double score = kNoScore;
+    Score score;
     order_.visit(node.key, [&](int feature) {
-      const bool at_random = rules_.random_thresholds && !columns_.table.is_categorical[feature];
       search_.start(totals_, score);
-      const bool constant =
-          at_random ? try_random_threshold(node, feature, best) : try_bins(node, feature, best);
+      const bool constant = try_feature(node, feature, best);
       score = search_.score();
       return constant;
     });
@@ -206,8 +206,38 @@ class CodeEngine {
         .grow(node, sums);
   }
 
+  // A feature's best split by information gain.
+  struct FeatureSplit {
+    CartSplit split;
+    Sums left;
+  };
+
+  CartSplit best_by_ratio(const CartNode& node) {
+    GainRatios ratios;
+    std::vector<FeatureSplit> splits;
+    order_.visit(node.key, [&](int feature) {
+      CartSplit split;
+      search_.start(totals_, {});
+      const bool constant = try_feature(node, feature, split);
+      if (!search_.found()) return constant;
+      split.gain = totals_.gain(search_.score());
+      ratios.add(split.gain, search_.left_weight(), totals_.weight);
+      splits.push_back({split, best_left_});
+      return constant;
+    });
+    if (splits.empty()) return {};
+    FeatureSplit& best = splits[ratios.best()];
+    best_left_ = std::move(best.left);
+    return best.split;
+  }
+
   // Evaluates the splits of a feature and updates `best`; returns whether the feature is constant
   // in the node.
+  bool try_feature(const CartNode& node, int feature, CartSplit& best) {
+    const bool at_random = rules_.random_thresholds && !columns_.table.is_categorical[feature];
+    return at_random ? try_random_threshold(node, feature, best) : try_bins(node, feature, best);
+  }
+
   bool try_bins(const CartNode& node, int feature, CartSplit& best) {
     const Code* column = column_of(feature);
     bins_.fill(

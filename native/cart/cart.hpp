@@ -6,7 +6,8 @@
 //   grower.hpp     CartGrower, the growth loop; it lists the functions that an engine provides
 //   engines        CodeEngine (cart.cpp) on bins or ranks, ListEngine (exact.cpp) on sorted lists,
 //                  ByRowEngine (by_row_engine.hpp) for small nodes with random thresholds
-//   kinds.hpp      how rows of classes or numbers are summed; candidate_search.hpp scores splits
+//   kinds.hpp      how rows of classes or numbers are summed; candidate_search.hpp scores splits,
+//                  gain_ratio.hpp compares the features' best ones as C4.5 does
 //   bins.hpp, sums.hpp, median.hpp   how an engine scans a feature: a histogram, or a sorted list
 //   by
 //                  impurities of sums or by the absolute error (deviation.hpp)
@@ -29,13 +30,19 @@ namespace hedgerow::cart {
 enum class Impurity {
   quadratic,  // Gini of classes, variance of numbers
   entropy,
-  absolute,  // mean distance of numbers from their median; on sorted columns only
+  gain_ratio,  // entropy; features are compared by gain ratio (gain_ratio.hpp)
+  error,       // share of the rows that are not of the largest class; one output only
+  absolute,    // mean distance of numbers from their median; on sorted columns only
 };
 
-inline constexpr Named<Impurity> kCriteria[] = {{"gini", Impurity::quadratic},
-                                                {"squared_error", Impurity::quadratic},
-                                                {"entropy", Impurity::entropy},
-                                                {"absolute_error", Impurity::absolute}};
+inline bool is_entropy(Impurity impurity) {
+  return impurity == Impurity::entropy || impurity == Impurity::gain_ratio;
+}
+
+inline constexpr Named<Impurity> kCriteria[] = {
+    {"gini", Impurity::quadratic},  {"squared_error", Impurity::quadratic},
+    {"entropy", Impurity::entropy}, {"gain_ratio", Impurity::gain_ratio},
+    {"error", Impurity::error},     {"absolute_error", Impurity::absolute}};
 
 struct CartRules {
   Impurity impurity = Impurity::quadratic;

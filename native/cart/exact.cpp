@@ -15,6 +15,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "cart/gain_ratio.hpp"
 #include "cart/grower.hpp"
 #include "cart/kinds.hpp"
 #include "cart/lists.hpp"
@@ -138,7 +139,7 @@ class ListEngine {
       if (!constant) tried_.push_back(feature);
       return constant;
     });
-    const CartSplit split = best_of_tried(node);
+    const CartSplit split = best_of_tried(node, weight(sums));
     if (!split.found()) return split;
     const SortedList<Words> list = list_of(static_cast<std::size_t>(split.feature), node);
     add_up(
@@ -347,17 +348,34 @@ class ListEngine {
   }
 
   // The best split of the features tried, the first of equals.
-  CartSplit best_of_tried(const CartNode& node) {
+  CartSplit best_of_tried(const CartNode& node, double weight) {
     results_.assign(tried_.size(), ScanResult());
     for_each(tried_.size(), node, [&](std::size_t i, ListScratch& scratch) {
       results_[i] = search(node, tried_[i], scratch);
     });
+    const bool by_ratio = rules_.impurity == Impurity::gain_ratio;
+    const std::size_t best = by_ratio ? best_ratio(weight) : best_score();
+    if (results_.empty() || !results_[best].found) return CartSplit();
+    return split_of(node, tried_[best], results_[best]);
+  }
+
+  std::size_t best_score() const {
     std::size_t best = 0;
     for (std::size_t i = 1; i < results_.size(); ++i) {
       if (results_[i].found && beats(results_[i].score, results_[best].score)) best = i;
     }
-    if (results_.empty() || !results_[best].found) return CartSplit();
-    return split_of(node, tried_[best], results_[best]);
+    return best;
+  }
+
+  std::size_t best_ratio(double weight) const {
+    GainRatios ratios;
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (!results_[i].found) continue;
+      ratios.add(criterion_.gain(results_[i].score), results_[i].left_weight, weight);
+      found.push_back(i);
+    }
+    return ratios.empty() ? 0 : found[ratios.best()];
   }
 
   ScanResult search(const CartNode& node, int feature, ListScratch& scratch) const {

@@ -150,7 +150,7 @@ class TreeSample {
   // needs the numbers themselves, have none.
   template <class Number>
   double offset_of(const std::vector<double>& weight, Number number) const {
-    if (impurity_ == Impurity::entropy) return 0.0;
+    if (is_entropy(impurity_)) return 0.0;
     double total = 0.0, mean = 0.0, spread = 0.0;
     for (const double w : weight) total += w;
     for (std::size_t i = 0; i < weight.size(); ++i) mean += weight[i] / total * number(i);
@@ -165,7 +165,7 @@ class TreeSample {
   void set_scales() {
     const double coarsest = unit_.empty() ? 1.0 : *std::max_element(unit_.begin(), unit_.end());
     const double weight_unit = weights_.weight_unit;
-    const bool of_classes = forest_.label || impurity_ == Impurity::entropy;
+    const bool of_classes = forest_.label || is_entropy(impurity_);
     const double one = of_classes ? weight_unit : coarsest;
     for (const double unit : unit_) scale_.push_back(unit / one);
     gain_unit_ = of_classes || impurity_ == Impurity::absolute ? one : one * (one / weight_unit);
@@ -246,6 +246,7 @@ class RandomThresholdTable {
 bool goes_by_row(const CartTable& table, const ForestTarget& target, const CartRules& rules) {
   const bool* last = table.is_categorical + table.n_features;
   return target.label && target.n_values == 2 && rules.max_leaves == 0 &&
+         rules.impurity != Impurity::gain_ratio &&
          std::find(table.is_categorical, last, true) == last;
 }
 

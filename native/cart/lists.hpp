@@ -59,7 +59,8 @@ struct ScanRequest {
 // The best candidate.
 struct ScanResult {
   bool found = false;
-  double score = kNoScore;
+  Score score;
+  double left_weight = 0.0;  // in fixed-point units
   bool missing_left = false;
   std::size_t position = 0;  // numeric: the last position in the list that goes left
   std::uint32_t categories[8] = {};

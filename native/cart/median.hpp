@@ -88,8 +88,9 @@ class MedianCriterion {
     return best;
   }
 
-  double gain(double score) const {
-    const double decrease = (deviation_ + score) * kind.target.gain_unit / kind.target.n_outputs;
+  double gain(const Score& score) const {
+    const double decrease =
+        (deviation_ + score.value) * kind.target.gain_unit / kind.target.n_outputs;
     return std::clamp(decrease, 0.0, kEveryNumber);
   }
 
@@ -176,9 +177,10 @@ class MedianCriterion {
       }
     }
     for (std::size_t i = 0; i < scratch.queue.size(); ++i) {
-      if (!scratch.allowed[i] || !beats(-scratch.deviation[i], best.score)) continue;
+      const Score score{-scratch.deviation[i], 0.0};
+      if (!scratch.allowed[i] || !beats(score, best.score)) continue;
       best.found = true;
-      best.score = -scratch.deviation[i];
+      best.score = score;
       best.missing_left = missing_left;
       best.position = i - n_before;
     }

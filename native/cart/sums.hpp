@@ -39,21 +39,21 @@ class SumCriterion {
   template <class Words>
   ScanResult search(SumScratch& scratch, const TargetRows& rows, const SortedList<Words>& list,
                     const ScanRequest& request) const {
-    scratch.search.start(totals_, kNoScore);
+    scratch.search.start(totals_, {});
     if (request.categorical) {
       search_categories(scratch, rows, list, request);
     } else {
       search_numbers(scratch, rows, list);
     }
-    ScanResult result{scratch.search.found(), scratch.search.score(), scratch.search.missing_left(),
-                      scratch.search.position()};
+    ScanResult result{scratch.search.found(), scratch.search.score(), scratch.search.left_weight(),
+                      scratch.search.missing_left(), scratch.search.position()};
     if (result.found && request.categorical) {
       scratch.bins.take_categories(static_cast<int>(result.position), result.categories);
     }
     return result;
   }
 
-  double gain(double score) const { return totals_.gain(score); }
+  double gain(const Score& score) const { return totals_.gain(score); }
 
   const Kind kind;
 

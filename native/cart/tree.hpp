@@ -20,6 +20,18 @@ inline bool beats(double score, double best) {
 }
 inline constexpr double kEveryNumber = std::numeric_limits<double>::max();
 
+// The score of a split, and a second one that decides where the first is equal. Nothing is equal to
+// no score.
+struct Score {
+  double value = kNoScore;
+  double tie = std::numeric_limits<double>::infinity();
+};
+
+inline bool beats(const Score& score, const Score& best) {
+  if (beats(score.value, best.value)) return true;
+  return !beats(best.value, score.value) && beats(score.tie, best.tie);
+}
+
 // Which rows of a node go left.
 struct CartSplit {
   double gain = 0.0;  // decrease of the weighted impurity

@@ -174,7 +174,7 @@ class _BoostingAttributes:
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -284,17 +284,19 @@ class _TreeAttributes:
     n_jobs: int | None
 
 class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
-    algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"]
+    algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: Literal["SAMME", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
+        algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"] = "SAMME",
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -364,12 +366,12 @@ class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
     ) -> None: ...
 
 class DecisionTreeClassifier(_TreeAttributes, _DecisionTreeClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         *,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         splitter: Literal["exact", "hist", "random"] = "exact",
         max_depth: int | None = None,
         max_leaves: int | None = None,
@@ -415,7 +417,7 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
     ) -> None: ...
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -426,7 +428,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -524,7 +526,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -593,7 +595,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -690,7 +692,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -753,7 +755,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -782,6 +784,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
 class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
     n_neighbors: int
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -805,6 +808,7 @@ class KNeighborsClassifier(_NeighborsAttributes, _KNeighborsClassifier):
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class KNeighborsRegressor(_NeighborsAttributes, _KNeighborsRegressor):
@@ -1014,6 +1018,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
     radius: float
     weights: Literal["uniform", "distance"] | Callable[..., Any] | None
     outlier_label: str | float | Sequence[str | float] | NDArray[Any] | None
+    class_weight: Literal["balanced"] | Mapping[Any, float] | None
     def __init__(
         self,
         radius: float = 1.0,
@@ -1038,6 +1043,7 @@ class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier
         p: float = 2,
         metric_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None: ...
 
 class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
@@ -1069,7 +1075,7 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
     ) -> None: ...
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1080,7 +1086,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,

@@ -274,6 +274,14 @@ def test_errors_name_the_field_the_value_and_what_is_allowed(old, new, message, 
     assert "model.txt" in str(error.value)
 
 
+def test_a_categorical_split_on_a_column_that_does_not_exist(tmp_path):
+    text = text_of()
+    line = next(line for line in text.split("\n") if line.startswith("split_feature="))
+    columns = " ".join(["99999999999"] * len(line.partition("=")[2].split()))
+    with pytest.raises(hr.ModelFileError, match=r"Tree=0\.split_feature\[0\]=99999999999.*to 3"):
+        read(text.replace(line, f"split_feature={columns}", 1), tmp_path)
+
+
 def test_nodes_that_are_no_tree(tmp_path):
     text = text_of()
     line = next(line for line in text.split("\n") if line.startswith("left_child="))

@@ -42,7 +42,7 @@ def table(rng, n_rows, missing):
     return X
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("min_samples_leaf", [1, 6])
@@ -59,6 +59,37 @@ def test_classification_trees_have_the_best_cut_everywhere(
         matrix, TreeTarget.of_classes(labels, n_classes), params, all_rows(matrix), weights=weight
     )
     check_bins(tree, matrix, np.eye(n_classes)[labels], weight, params)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_gain_ratio_chooses_among_the_features_as_c4_5_does(n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = table(rng, 120, missing=True)
+    X[:, 3] = rng.random(120)  # many values: the gain alone would favour it
+    labels = rng.integers(0, n_classes, 120).astype(np.uint16)
+    weight = rng.random(120) + 0.5  # no ties
+    matrix, params = binned(X), CartParams(criterion="gain_ratio", min_samples_leaf=2)
+    target = TreeTarget.of_classes(labels, n_classes)
+    (tree,) = grow_trees(matrix, target, params, all_rows(matrix), weights=weight)
+    check_bins(tree, matrix, np.eye(n_classes)[labels], weight, params)
+    (by_gain,) = grow_trees(
+        matrix, target, replace(params, criterion="entropy"), all_rows(matrix), weights=weight
+    )
+    assert tree.feature.tolist() != by_gain.feature.tolist()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_gini_decides_among_splits_with_equal_errors(exact):
+    X = np.array([[0, 1], [1, 0], [2, 1], [3, 1], [4, 0], [5, 0.0]])
+    labels = np.array([0, 0, 0, 0, 1, 0], np.uint16)  # no single split has less than one error
+    matrix = SortedMatrix.from_matrix(X) if exact else binned(X)
+    params = CartParams(criterion="error", max_depth=1)
+    target = TreeTarget.of_classes(labels, 2)
+    (tree,) = grow_trees(matrix, target, params, all_rows(matrix))
+    (by_gini,) = grow_trees(matrix, target, replace(params, criterion="gini"), all_rows(matrix))
+    assert tree.gain[0] == 0.0
+    assert (tree.feature[0], tree.threshold[0]) == (by_gini.feature[0], by_gini.threshold[0])
+    assert tree.threshold[0] > 1.0  # not simply the first of all splits
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])

@@ -80,7 +80,7 @@ def as_bins(X, is_categorical):
 # ---- the best cut everywhere -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
 @pytest.mark.parametrize("n_classes", [2, 5])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("min_samples_leaf", [1, 6])
@@ -92,6 +92,17 @@ def test_classification_trees_have_the_best_cut_everywhere(
     weight = rng.integers(0, 4, 90) * (0.37 if missing else 1.0)
     params = CartParams(criterion=criterion, min_samples_leaf=min_samples_leaf)
     task = Task(table(rng, 90, missing), NUMERIC, np.eye(n_classes)[labels], weight, params)
+    check_tree(grow(task, labels)[0], task)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_gain_ratio_chooses_among_the_features_as_c4_5_does(missing):
+    rng = np.random.default_rng(11)
+    labels = rng.integers(0, 3, 90).astype(np.uint16)
+    params = CartParams(criterion="gain_ratio", min_samples_leaf=2)
+    weight = rng.random(90) + 0.5  # no ties
+    task = Task(table(rng, 90, missing), NUMERIC, np.eye(3)[labels], weight, params)
+    task.X[:, 2] = rng.random(90)
     check_tree(grow(task, labels)[0], task)
 
 
@@ -130,7 +141,7 @@ def test_numbers_with_ties_and_constant_outputs_have_the_best_cut_everywhere(cri
     check_tree(grow(task)[0], task)
 
 
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error", "squared_error"])
 @pytest.mark.parametrize("missing", [False, True])
 def test_two_classes_and_numbers_get_the_best_of_all_subsets_of_categories(criterion, missing):
     rng = np.random.default_rng(6)

@@ -13,7 +13,14 @@ from sklearn.metrics import mean_absolute_error
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from contract import parametrize_with_checks, run_check
-from hedgerow import DataError, DecisionTreeClassifier, DecisionTreeRegressor, ParameterError, load
+from hedgerow import (
+    AdaBoostClassifier,
+    DataError,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ParameterError,
+    load,
+)
 from hedgerow._tree.cart import n_candidate_features
 
 CANCER = load_breast_cancer(return_X_y=True)
@@ -181,6 +188,55 @@ def test_several_outputs_are_learned_together():
     theirs = sk.DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
     assert ours.n_outputs_ == 3
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-9)
+
+
+def test_stumps_by_error_are_the_best_weak_learners_of_adaboost():
+    """Each round has the least weighted error of all stumps; by Gini some rounds have more."""
+    X, classes = X_FREE[:80, :3], CLASS_FREE[:80] == 1
+    sides = [column <= value for column in X.T for value in column]
+    margins = np.array([np.where(side, 1, -1) for side in sides]) * np.where(classes, 1, -1)
+    excess = {}
+    for criterion in ("error", "gini"):
+        stump = DecisionTreeClassifier(criterion=criterion, max_depth=1)
+        model = AdaBoostClassifier(stump, n_estimators=15).fit(X, classes)
+        weight, found = np.full(80, 1 / 80), []
+        for base_model, error in zip(model.estimators_, model.estimator_errors_, strict=True):
+            wrong = base_model.predict(X) != classes
+            assert error == pytest.approx(weight[wrong].sum())
+            found.append(error - (1 - abs(margins @ weight).max()) / 2)
+            weight = np.where(wrong, weight / (2 * error), weight / (2 - 2 * error))
+        excess[criterion] = max(found)
+    assert excess["error"] < 1e-9 < 0.01 < excess["gini"]
+
+
+def test_the_error_is_that_of_one_output():
+    with pytest.raises(ParameterError, match="criterion='error' supports one output, but y has 2"):
+        DecisionTreeClassifier(criterion="error").fit(X_FREE, np.stack([CLASS_FREE] * 2, axis=1))
+
+
+def test_costs_of_pruning_by_error_are_numbers_of_misclassified_rows():
+    """As CART prunes classification trees: the path ends with the rows of the smaller classes."""
+    path = DecisionTreeClassifier(criterion="error").cost_complexity_pruning_path(*CANCER)
+    misclassified = path.impurities * len(CANCER[1])
+    np.testing.assert_allclose(misclassified, np.round(misclassified), atol=1e-9)
+    assert misclassified[0] == pytest.approx(0.0, abs=1e-9)
+    assert misclassified[-1] == pytest.approx(np.bincount(CANCER[1]).min())
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "gain_ratio", "error"])
+@pytest.mark.parametrize("splitter", ["exact", "hist", "random"])
+def test_a_tree_is_the_same_on_any_number_of_threads(criterion, splitter, tmp_path):
+    files = []
+    for n_jobs in (1, 3):
+        tree = DecisionTreeClassifier(
+            criterion=criterion, splitter=splitter, random_state=0, n_jobs=n_jobs
+        ).fit(X_FREE, CLASS_FREE, UNEVEN)
+        tree.set_params(n_jobs=None).save(tmp_path / "tree.hedgerow")
+        files.append((tmp_path / "tree.hedgerow").read_bytes())
+        loaded = load(tmp_path / "tree.hedgerow")
+        assert (loaded.predict_proba(X_FREE) == tree.predict_proba(X_FREE)).all()
+        assert loaded.criterion == criterion
+    assert files[0] == files[1]
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])

@@ -157,8 +157,13 @@ class Discrete(_Method):
         """Return α, 0 for a base model as good as chance."""
         if err >= 1.0:
             return -math.inf
-        alpha = math.log((1.0 - err) / err) + math.log(self.n_classes - 1)
+        alpha = math.log((1.0 - err) / err) + self._allowance
         return self.learning_rate * alpha if abs(alpha) > ROUNDING else 0.0
+
+    @property
+    def _allowance(self) -> float:
+        """What is added to α so that it is 0 for a base model that guesses among all classes."""
+        return math.log(self.n_classes - 1)
 
     def _error(self, w: Floats, wrong: NDArray[np.bool_]) -> float:
         error = sum_of(w * wrong)  # faster than selecting the misclassified rows
@@ -185,6 +190,20 @@ class Discrete(_Method):
         """Return weights proportional to the exponential loss."""
         margin = self._score_of_class(scores, labels) * (1.0 - 1.0 / self.n_classes)
         return _reweighed(start, -margin)
+
+
+@dataclass(frozen=True)
+class M1(Discrete):
+    """AdaBoost.M1: α = log((1 − err) / err) for any number of classes.
+
+    A base model must be right more than half of the time, which for K > 2 classes is more than
+    guessing well. In return, the bound Π 2 √(err (1 − err)) on the training error holds, as for two
+    classes. For two classes it is SAMME.
+    """
+
+    @property
+    def _allowance(self) -> float:
+        return 0.0
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from hedgerow._adaboost.algorithms import (
+    M1,
     R2,
     AdaBoostRounds,
     Algorithm,
@@ -43,7 +44,12 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._data.pass_through import learn_columns
-from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
+from hedgerow._data.target import (
+    read_classification_target,
+    read_regression_target,
+    read_weights,
+    weigh_by_class,
+)
 from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
@@ -52,6 +58,7 @@ from hedgerow._types import Attributes, Floats
 from hedgerow._warning import deduplicate_warnings, warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
+DISCRETE = {"SAMME": Discrete, "M1": M1}
 MAX_CLASSES = 2**16  # the kernel's class numbers have 16 bits
 
 
@@ -63,10 +70,13 @@ def fit_classifier(
     training_set = _training_set(estimator, X)
     classes, labels = read_classes(y, training_set.n_rows)
     algorithm = _classification_algorithm(estimator, len(classes))
+    weights = row_weights(estimator, sample_weight, classes, labels)
     fit = estimator, training_set, algorithm, labels
-    rounds, attributes = _boost(*fit, sample_weight, samples, classes)
+    rounds, attributes = _boost(*fit, weights, samples, classes)
     if not any(rounds.weights):
-        warn_user("No base model is better than chance: every class gets the same score.")
+        is_m1 = estimator.algorithm == "M1"
+        what = "errs less than half of the time" if is_m1 else "is better than chance"
+        warn_user(f"No base model {what}: every class gets the same score.")
     return attributes | {
         "classes_": classes,
         "n_classes_": len(classes),
@@ -79,8 +89,9 @@ def fit_regressor(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> A
     _check_base_estimator(estimator, has_classifiers=False)
     training_set = _training_set(estimator, X)
     target = read_regression_target(y, training_set.n_rows)
+    weights = read_weights(sample_weight, training_set.n_rows)
     algorithm = R2(estimator.loss, estimator.learning_rate)
-    return _boost(estimator, training_set, algorithm, target, sample_weight)[1]
+    return _boost(estimator, training_set, algorithm, target, weights)[1]
 
 
 def _boost(
@@ -88,12 +99,11 @@ def _boost(
     training_set: _TrainingSet,
     algorithm: Any,
     target: NDArray[Any],
-    sample_weight: Any,
+    weights: Floats | None,
     samples: Any = None,
     classes: NDArray[Any] | None = None,
 ) -> tuple[AdaBoostRounds, Attributes]:
     """Run the rounds; `target` are numbers, or indices of `classes`."""
-    weights = read_weights(sample_weight, training_set.n_rows)
     labels = None if classes is None else target
     draw = _draw(estimator, training_set, samples)
     learner = training_set.learner(weights, draw, labels, classes)
@@ -114,6 +124,14 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
     if len(classes) > MAX_CLASSES:
         raise DataError(f"y holds {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     return classes, labels.astype(np.intp)
+
+
+def row_weights(
+    estimator: Estimator, sample_weight: Any, classes: NDArray[Any], labels: Labels
+) -> Floats | None:
+    """Return the sample weights times the weights of the rows' classes; None if all are 1."""
+    weights = read_weights(sample_weight, len(labels))
+    return weigh_by_class(estimator.class_weight, [classes], labels[:, None], weights)
 
 
 def starting_weights(weights: Floats | None, n_rows: int) -> Floats:
@@ -201,8 +219,8 @@ def _training_set(estimator: Estimator, X: Any) -> _TrainingSet:
 
 def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm:
     rate = estimator.learning_rate
-    if estimator.algorithm == "SAMME":
-        return Discrete(n_classes, rate, estimator.error_divisor)
+    if estimator.algorithm in DISCRETE:
+        return DISCRETE[estimator.algorithm](n_classes, rate, estimator.error_divisor)
     if estimator.algorithm == "gentle":
         return Gentle(n_classes, rate)
     if estimator.algorithm == "logit":
@@ -213,9 +231,9 @@ def _classification_algorithm(estimator: Estimator, n_classes: int) -> Algorithm
 def _check_classifier(estimator: Estimator, samples: Any) -> None:
     """Refuse inconsistent parameters, before the table is read."""
     algorithm = estimator.algorithm
-    if estimator.error_divisor == "rows" and algorithm != "SAMME":
+    if estimator.error_divisor == "rows" and algorithm not in DISCRETE:
         raise ParameterError(
-            f"error_divisor='rows' applies only to algorithm='SAMME', not to "
+            f"error_divisor='rows' applies only to algorithm='SAMME' and 'M1', not to "
             f"algorithm={algorithm!r}."
         )
     if samples is not None and not estimator.resample:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hedgerow._params import (
     CATEGORICAL_FEATURES,
+    CLASS_WEIGHT,
     COUNT,
     FLAG,
     MAX_BINS,
@@ -23,7 +24,7 @@ from hedgerow._params import (
     any_of,
 )
 
-ALGORITHMS = ("SAMME", "SAMME.R", "real", "gentle", "logit")
+ALGORITHMS = ("SAMME", "M1", "SAMME.R", "real", "gentle", "logit")
 
 
 def _is_estimator(value: Any) -> bool:
@@ -45,9 +46,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "The base estimator. None grows decision trees on bins. An estimator is cloned for each "
-        "round and must support sample_weight, unless resample=True. 'SAMME' and 'real' need a "
-        "classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a regressor.",
+        "The base estimator. None grows histogram-based decision trees. An estimator is cloned "
+        "for each round and must support sample_weight, unless resample=True. 'SAMME', 'M1' and "
+        "'real' need a classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a "
+        "regressor.",
         Peers(sklearn="estimator"),
         positional=True,
         only="classifier",
@@ -56,8 +58,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "The base estimator. None grows decision trees on bins. A regressor is cloned for each "
-        "round and must support sample_weight if resample=False.",
+        "The base estimator. None grows histogram-based decision trees. A regressor is cloned for "
+        "each round and must support sample_weight if resample=False.",
         Peers(sklearn="estimator"),
         positional=True,
         only="regressor",
@@ -73,7 +75,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "learning_rate",
         1.0,
         Number(0, 1e6, open_low=True),
-        "Factor of each base model's weight, and so of the exponent of the row weights.",
+        "Factor by which the weight of each base model, and so the exponent of the row weights, "
+        "is multiplied.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
     ),
     Parameter(
@@ -81,9 +84,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "SAMME",
         Options(ALGORITHMS),
         "'SAMME' is discrete AdaBoost, with log(K − 1) added to each base model's weight for K "
-        "classes. 'real', also known as 'SAMME.R', adds the base models' log-odds. 'gentle' fits "
-        "the classes, coded as ±1, by least squares. 'logit' is LogitBoost: Newton steps on the "
-        "log loss. With K > 2 classes, the last two fit K base models per round.",
+        "classes. 'M1' is AdaBoost.M1, without that term: its base models must err less than half "
+        "of the time, also among many classes. 'real', also known as 'SAMME.R', adds the base "
+        "models' log-odds. 'gentle' fits the classes, coded as ±1, by least squares. 'logit' is "
+        "LogitBoost: Newton steps on the log loss. With K > 2 classes, the last two fit K base "
+        "models per round.",
         only="classifier",
     ),
     Parameter(
@@ -99,9 +104,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         False,
         FLAG,
         "Whether each round is fitted to a bootstrap sample, in which rows are sampled in "
-        "proportion to their weights, instead of to all rows with weights. If a 'SAMME' base model "
-        "is then no better than chance, a new sample is drawn, with the initial weights if the "
-        "base model is worse than chance.",
+        "proportion to their weights, instead of to all rows with weights. If a base model of "
+        "'SAMME' is then no better than chance, or one of 'M1' errs at least half of the time, a "
+        "new sample is drawn, with the initial weights if it is worse than that.",
         only="classifier",
     ),
     Parameter(
@@ -116,10 +121,12 @@ PARAMETERS: tuple[Parameter, ...] = (
         "error_divisor",
         "weights",
         Options(("weights", "rows")),
-        "The error of a 'SAMME' base model is the weight of the misclassified rows divided by the "
-        "weight of all rows ('weights') or, as in some textbooks, by their number ('rows').",
+        "The error of a base model of 'SAMME' or 'M1' is the weight of the misclassified rows "
+        "divided by the weight of all rows ('weights') or, as in some textbooks, by their number "
+        "('rows').",
         only="classifier",
     ),
+    CLASS_WEIGHT,
     replace(MAX_DEPTH, default=1, only="classifier"),
     replace(MAX_DEPTH, default=3, only="regressor"),
     Parameter(

@@ -52,7 +52,7 @@ class Bagging(TableEstimator):
             estimators_ : list of estimators
                 The fitted estimators.
             estimators_samples_ : list of arrays
-                The rows of each estimator; repeated rows are listed repeatedly.
+                The row indices of each estimator; a row that was sampled twice is listed twice.
             estimators_features_ : list of arrays
                 The columns of each estimator.
             oob_score_ : float
@@ -75,7 +75,7 @@ class Bagging(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Bagging(TableEstimator):
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The rows of each estimator; repeated rows are listed repeatedly."""
+        """The row indices of each estimator; a row that was sampled twice is listed twice."""
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return [model.sampling.samples(index) for index in range(len(model.estimators))]
@@ -208,9 +208,9 @@ def _can_decide(bagging: Bagging) -> bool:
 class BaggingClassifier(LeafClassifier, Bagging):
     """Bagging classifier (Breiman, 1996): a vote of estimators, each fitted to a bootstrap sample.
 
-    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
-    Any other classifier is cloned and fitted to one sample after another: with the number of times
-    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
+    Histogram-based decision trees, the default, are grown together, as fast as a random forest. Any
+    other classifier is cloned and fitted to one sample after another. If it supports sample_weight,
+    a row's weight is the number of times that it was sampled; otherwise rows are repeated.
 
     Parameters
     ----------
@@ -257,9 +257,9 @@ class BaggingClassifier(LeafClassifier, Bagging):
 class BaggingRegressor(LeafRegressor, Bagging):
     """Bagging regressor (Breiman, 1996): the mean of estimators fitted to bootstrap samples.
 
-    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
-    Any other regressor is cloned and fitted to one sample after another: with the number of times
-    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
+    Histogram-based decision trees, the default, are grown together, as fast as a random forest. Any
+    other regressor is cloned and fitted to one sample after another. If it supports sample_weight,
+    a row's weight is the number of times that it was sampled; otherwise rows are repeated.
 
     Parameters
     ----------

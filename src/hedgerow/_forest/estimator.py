@@ -130,12 +130,13 @@ class Forest(LeafEstimator):
         return importances
 
     def importances(self, kind: Importance = "gain") -> Floats:
-        """Return a number for each feature: the sum over the splits made on it.
+        """Return the importance of each feature: the sum of a quantity over its splits.
 
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            The quantity: the decrease of the weighted impurity, 1, or the node's weight.
+            What is summed: the decrease of the weighted impurity ("gain"), 1 ("split"), or the
+            weight of the node ("cover").
         """
         IMPORTANCE_KIND.check(kind)
         importances: Floats = self._importances_by_tree(kind).sum(axis=0)
@@ -189,7 +190,7 @@ class Forest(LeafEstimator):
         return shared
 
     def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
-        """Return the nodes on the path of each row, as a sparse matrix, and the trees' offsets."""
+        """Return the nodes on each row's path, as a sparse matrix, and each tree's first column."""
         leaves = self.apply(X)
         forest = self._model.forest
         paths = [forest.tree(t).paths(leaves[:, t]) for t in range(forest.n_trees)]
@@ -303,8 +304,8 @@ class ForestRegressor(LeafRegressor, Forest):
 
         Returns
         -------
-        array of shape (n_rows, n_quantiles), or (n_rows,) for one number
-            Several outputs are an additional, last axis.
+        array of shape (n_rows, n_quantiles), or (n_rows,) for one number With several outputs,
+        there is an additional last axis.
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():

@@ -85,10 +85,10 @@ FOREST_PARAMETERS: tuple[Parameter, ...] = (
         "feature_combinations",
         None,
         any_of(COUNT, NOTHING),
-        "L of Breiman's Forest-RC, for tables of few columns: splits are on random linear "
-        "combinations of L features, scaled by their standard deviations, with coefficients "
-        "between −1 and 1; a categorical feature is 1 for a random set of its categories, else 0. "
-        "None splits on single features.",
+        "Number L of features combined in a split, as in Breiman's Forest-RC, for tables with few "
+        "columns: splits use random linear combinations of L features, scaled by their standard "
+        "deviations, with coefficients between −1 and 1; a categorical feature is 1 for a random "
+        "set of its categories, else 0. None splits on single features.",
     ),
     Parameter(
         "keep_targets",

@@ -107,9 +107,10 @@ def read_lightgbm(
         refuse("version", header["version"], " or ".join(_VERSIONS))
     n_outputs = header.integer("num_tree_per_iteration", 1, MOST_OUTPUTS)
     n_features = header.integer("max_feature_idx", 0, MOST_FEATURES - 1) + 1
+    names, infos = (_listed(header, f"feature_{what}", n_features) for what in ("names", "infos"))
     trees = [_tree(Fields(block, f"Tree={i}"), n_features) for i, block in enumerate(blocks)]
     meaning, objective = _meaning(head.get("objective", ""), n_outputs)
-    columns = _columns(header, n_features, trees, tail)
+    columns = _columns(names, infos, trees, tail)
     zero_is_missing = _zero_columns(trees, n_features)
     notes: tuple[str, ...] = ()
     if objective.startswith("multiclassova"):
@@ -174,13 +175,20 @@ def _with_zero(column: ForeignColumn) -> ForeignColumn:
     return ForeignColumn(column.name, zero_is_missing=True)
 
 
+def _listed(header: Fields, field: str, n_features: int) -> list[str]:
+    entries = header.text(field).split(" ")
+    if len(entries) != n_features:
+        refuse(f"the number of {field}", len(entries), f"{n_features}, as max_feature_idx says")
+    return entries
+
+
 def _columns(
-    header: Fields, n_features: int, trees: Sequence[tuple[ForeignTree, Kinds]], tail: str
+    names: Sequence[str],
+    infos: Sequence[str],
+    trees: Sequence[tuple[ForeignTree, Kinds]],
+    tail: str,
 ) -> list[ForeignColumn]:
-    names, infos = header.text("feature_names").split(" "), header.text("feature_infos").split(" ")
-    for field, listed in (("feature_names", names), ("feature_infos", infos)):
-        if len(listed) != n_features:
-            refuse(f"the number of {field}", len(listed), f"{n_features}, as max_feature_idx says")
+    n_features = len(names)
     is_listed = [info[:1] not in ("[", "") and info != "none" for info in infos]
     splits_sets = np.zeros(n_features, bool)
     for tree, _ in trees:
@@ -239,7 +247,7 @@ def _tree(block: Fields, n_features: int) -> tuple[ForeignTree, Kinds]:
         return constant_tree(block.where, value), np.full(1, -1)
     n_inner = n_leaves - 1
     value = require_finite(block.floats("leaf_value", n_leaves), block.path("leaf_value"))
-    feature = block.integers("split_feature", n_inner)
+    feature = _features(block, "split_feature", n_inner, n_features)
     threshold = block.floats("threshold", n_inner)
     decision = block.integers("decision_type", n_inner)
     kind = decision >> 2
@@ -272,6 +280,13 @@ def _tree(block: Fields, n_features: int) -> tuple[ForeignTree, Kinds]:
         tree = _with_linear_leaves(tree, block, n_inner, n_leaves, n_features)
         kinds = np.append(kinds, np.full(tree.n_nodes - len(kinds), -1))
     return tree, kinds
+
+
+def _features(block: Fields, name: str, n: int, n_features: int) -> Indices:
+    feature = block.integers(name, n)
+    fits = (feature >= 0) & (feature < n_features)
+    require_all(fits, block.path(name), feature, f"from 0 to {n_features - 1}")
+    return feature
 
 
 def _children(block: Fields, name: str, n_inner: int) -> Indices:
@@ -325,9 +340,8 @@ def _zero_columns(trees: Sequence[tuple[ForeignTree, Kinds]], n_features: int) -
     """Mark the columns in which 0 is missing: in all of their splits, or in none."""
     has = np.zeros((2, n_features), bool)
     for tree, kind in trees:
-        feature = np.clip(tree.feature, 0, n_features - 1)  # checked when trees are joined
-        has[0, feature[kind == _ZERO_IS_MISSING]] = True
-        has[1, feature[(kind >= 0) & (kind != _ZERO_IS_MISSING)]] = True
+        has[0, tree.feature[kind == _ZERO_IS_MISSING]] = True
+        has[1, tree.feature[(kind >= 0) & (kind != _ZERO_IS_MISSING)]] = True
     if (has[0] & has[1]).any():
         j = int(np.flatnonzero(has[0] & has[1])[0])
         unsupported(f"a model in which 0 is missing in some splits of column {j} and not in others")
@@ -349,9 +363,7 @@ def _with_linear_leaves(
     size = block.integers("num_features", n_leaves)
     require_all(size >= 0, block.path("num_features"), size, "at least 0")
     n_terms = int(size.sum())
-    features = block.integers("leaf_features", n_terms)
-    fits = (features >= 0) & (features < n_features)
-    require_all(fits, block.path("leaf_features"), features, f"below {n_features}")
+    features = _features(block, "leaf_features", n_terms, n_features)
     slopes = require_finite(block.floats("leaf_coeff", n_terms), block.path("leaf_coeff"))
     parts = _Chains(tree)
     start = np.concatenate([[0], np.cumsum(size)])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._adaboost.algorithms import (
+    M1,
     R2,
     Algorithm,
     Discrete,
@@ -40,7 +41,7 @@ from hedgerow._model_file.stored import (
 from hedgerow._model_file.trees import read_trees, write_trees
 
 _ALGORITHMS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Discrete, Real, Gentle, Logit, R2)
+    kind.__name__: kind for kind in (Discrete, M1, Real, Gentle, Logit, R2)
 }
 _TEXTS = {"error_divisor": ("weights", "rows"), "loss": ("linear", "square", "exponential")}
 # Arrays with a number for each round; classifiers also have resets_.

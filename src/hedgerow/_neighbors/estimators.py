@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 
 from hedgerow._arguments import with_parameters
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, one_or_list
+from hedgerow._data.target import class_weight_vector
 from hedgerow._estimator import ScoredClassifier
 from hedgerow._neighbors.aggregation import (
     RadiusNeighborhoods,
@@ -20,6 +21,7 @@ from hedgerow._neighbors.aggregation import (
 )
 from hedgerow._neighbors.base import NearestQueries, NeighborsPredictor, RadiusQueries
 from hedgerow._neighbors.parameters import (
+    CLASSIFICATION,
     PREDICTION,
     RADIUS_CLASSIFICATION,
     RADIUS_REGRESSION,
@@ -65,7 +67,11 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     """
 
     _outputs = ClassOutputs
-    _parameters = PREDICTION
+    _parameters = CLASSIFICATION
+
+    def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
+        _class_factors(self.class_weight, model)
+        return {}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest total weight of neighbours; ties go to the first.
@@ -84,11 +90,11 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
         return one_or_list(shares, self._fitted_model().outputs)
 
     def _votes(self, X: Any) -> list[Floats]:
-        outputs: ClassOutputs = self._fitted_model().outputs
+        model: NeighborsModel = self._fitted_model()
         classes, weights = self._neighbor_targets(X)
         return [
-            class_votes(classes[:, :, j], weights, len(of_output))
-            for j, of_output in enumerate(outputs.classes)
+            factors * class_votes(classes[:, :, j], weights, len(factors))
+            for j, factors in enumerate(_class_factors(self.class_weight, model))
         ]
 
     def __sklearn_tags__(self) -> Tags:
@@ -189,6 +195,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
     _parameters = RADIUS_CLASSIFICATION
 
     def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
+        _class_factors(self.class_weight, model)
         return {"outlier_label_": _outlier_labels(self.outlier_label, model)}
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -228,8 +235,9 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         assert isinstance(model.outputs, ClassOutputs)
         assert model.target is not None
         shares = []
+        factors = _class_factors(self.class_weight, model)
         for j, classes in enumerate(model.outputs.classes):
-            votes = neighbors.votes(model.target[:, j], weights, len(classes))
+            votes = factors[j] * neighbors.votes(model.target[:, j], weights, len(classes))
             if len(outliers):
                 _vote(votes, outliers, classes, self.outlier_label_[j])
             total = votes.sum(axis=1, keepdims=True)
@@ -286,6 +294,24 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
         return model.outputs.prediction(
             neighbors.mean(model.target, neighbors.weights(self.weights))
         )
+
+
+def _class_factors(class_weight: Any, model: NeighborsModel) -> list[Floats]:
+    """Return the factor of each class's votes, for each output."""
+    assert isinstance(model.outputs, ClassOutputs)
+    assert model.target is not None
+    if class_weight is None:
+        return [np.ones(len(classes)) for classes in model.outputs.classes]
+    columns = zip(model.outputs.classes, model.target.T, strict=True)
+    factors = [class_weight_vector(class_weight, classes, at, None) for classes, at in columns]
+    for classes, of_classes in zip(model.outputs.classes, factors, strict=True):
+        if not of_classes.all():
+            label = classes.tolist()[int(of_classes.argmin())]
+            raise ParameterError(
+                f"class_weight[{label!r}]=0 is not allowed; it must be a number > 0: all "
+                "neighbours of a query may be of that class."
+            )
+    return factors
 
 
 def _vote(votes: Floats, outliers: NDArray[Any], classes: NDArray[Any], label: Any) -> None:

@@ -22,9 +22,9 @@ from hedgerow._estimator import Estimator
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.structure import NATIVE_FIELDS, Tree
 from hedgerow._types import Floats
-from hedgerow.exceptions import DataError
+from hedgerow.exceptions import DataError, ParameterError
 
-Criterion = Literal["gini", "entropy", "squared_error", "absolute_error"]
+Criterion = Literal["gini", "entropy", "gain_ratio", "error", "squared_error", "absolute_error"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _row_count(count_or_fraction: Any, n_rows: int) -> int:
 
 def impurity_unit(criterion: str) -> float:
     """Return the factor from the criterion's unit to the kernels'; they measure entropy in nats."""
-    return math.log(2.0) if criterion in ("entropy", "log_loss") else 1.0
+    return math.log(2.0) if criterion in ("entropy", "log_loss", "gain_ratio") else 1.0
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,11 @@ def grow_trees(
     Values of nodes are the shares of the classes, or means or medians of the numbers. With
     `balance_classes` the classes have equal weight in the sample of each tree.
     """
+    if params.criterion == "error" and target.n_outputs > 1:
+        raise ParameterError(
+            f"criterion='error' supports one output, but y has {target.n_outputs}; 'gini' and "
+            "'entropy' support any number."
+        )
     work = (
         *(target.labels, target.numbers, target.n_values, target.n_outputs),
         *(weights, balance_classes, params.native(), sampling.native()),

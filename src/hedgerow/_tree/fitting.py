@@ -215,6 +215,8 @@ def root_impurity(criterion: str, target: TreeTarget, weights: Floats | None) ->
             squares = np.average((target.numbers - mean) ** 2, axis=0, weights=weights)
             return float(squares.sum() / target.n_outputs)
         shares = np.average(target.numbers, axis=0, weights=weights)
+    if criterion == "error":
+        return float(1.0 - shares.max())
     if criterion == "gini":
         return float((shares * (1.0 - shares)).sum() / target.n_outputs)
     present = shares[shares > 0.0]

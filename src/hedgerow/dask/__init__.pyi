@@ -34,7 +34,7 @@ __all__ = [
 
 class ExtraTreesClassifier(DaskForest, DaskProbabilities):
     n_estimators: int
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     max_depth: int | None
     max_leaves: int | None
     min_samples_split: float
@@ -66,7 +66,7 @@ class ExtraTreesClassifier(DaskForest, DaskProbabilities):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,
@@ -173,7 +173,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -231,7 +231,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -291,7 +291,7 @@ class GradientBoostingRanker(DaskRanking):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -344,7 +344,7 @@ class GradientBoostingRanker(DaskRanking):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -414,7 +414,7 @@ class GradientBoostingRegressor(DaskBoosting):
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -485,7 +485,7 @@ class GradientBoostingRegressor(DaskBoosting):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -517,7 +517,7 @@ class GradientBoostingRegressor(DaskBoosting):
 
 class RandomForestClassifier(DaskForest, DaskProbabilities):
     n_estimators: int
-    criterion: Literal["gini", "entropy", "log_loss"]
+    criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     max_depth: int | None
     max_leaves: int | None
     min_samples_split: float
@@ -549,7 +549,7 @@ class RandomForestClassifier(DaskForest, DaskProbabilities):
         self,
         *,
         n_estimators: int = 100,
-        criterion: Literal["gini", "entropy", "log_loss"] = "gini",
+        criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"] = "gini",
         max_depth: int | None = None,
         max_leaves: int | None = None,
         min_samples_split: float = 2,

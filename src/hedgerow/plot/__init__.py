@@ -9,6 +9,7 @@ from hedgerow.plot._importance import ImportanceDisplay
 from hedgerow.plot._learning_curve import LearningCurveDisplay
 from hedgerow.plot._partial_dependence import PartialDependenceDisplay
 from hedgerow.plot._residuals import ResidualDisplay
+from hedgerow.plot._roc_curves import RocCurvesDisplay
 from hedgerow.plot._shap import (
     ShapBarDisplay,
     ShapBeeswarmDisplay,
@@ -29,6 +30,7 @@ __all__ = [
     "PartialDependenceDisplay",
     "PrecisionRecallDisplay",
     "ResidualDisplay",
+    "RocCurvesDisplay",
     "RocDisplay",
     "ShapBarDisplay",
     "ShapBeeswarmDisplay",

@@ -76,9 +76,9 @@ class LearningCurveDisplay(Display):
             A boosted model with metrics from its fit (``eval_set``, ``early_stopping`` or
             ``n_estimators="auto"``), a stagewise model, AdaBoost or a forest.
         X, y : rows and their target, optional
-            For AdaBoost, the rows whose error is drawn; its bound is about the training set.
-            Forests need the training set, in the order of fit, for their out-of-bag error.
-            Boosted models need none.
+            For AdaBoost, the rows whose error is drawn; the bound holds for the training set.
+            Forests need the training set, in the order of fit, for their out-of-bag error. Boosted
+            models need none.
         metric : str, optional
             The metric of a boosted model; the first by default.
         ax : matplotlib Axes, optional

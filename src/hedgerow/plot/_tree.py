@@ -101,7 +101,8 @@ class TreeDisplay(Display):
             Leaves show the distribution of the targets of these rows. By default, leaves of
             classification trees show the classes of the training rows.
         max_depth : int, optional
-            Maximum depth to draw. By default, the depth with at most 16 leaves and stubs.
+            Maximum depth to draw. By default, the largest depth at which there are at most 16
+            leaves and truncated branches.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure that fits all text.
         """

@@ -45,19 +45,25 @@ def adaboost_bound(
     Π 2 √(err_m (1 − err_m)).
 
     If α_m has another value (learning_rate, or SAMME's log(K − 1) for K classes), the same proof
-    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound
-    Π ((1 − err_m) e^(−α_m/2) + err_m e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the
-    α_m above. The latter are returned. For more than two classes the bound only decreases while
-    err_m < 1/K, because it counts all votes against a row's class as votes for one rival.
+    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound Π ((1 − err_m) e^(−α_m/2) + err_m
+    e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the α_m above. These general values are
+    returned. For more than two classes the bound only decreases while err_m < 1/K, because it
+    counts all votes against a row's class as votes for one rival; with algorithm='M1' it decreases
+    in every round.
+
+    If weights were reset (resample=True), the product is no longer a bound, because the errors
+    before and after the reset refer to different weights. An earlier step of the proof still holds:
+    the training error is at most the mean of e^(−½ y f), where y f is the weight of the votes for a
+    row's class minus that of the other votes. This mean is then returned as the bound.
 
     Parameters
     ----------
     model : fitted AdaBoostClassifier
-        Of Hedgerow (algorithm 'SAMME') or scikit-learn.
+        Of Hedgerow (algorithm 'SAMME' or 'M1') or scikit-learn.
     X, y : training set, optional
-        For the training error.
+        For the training error; needed if weights were reset.
     sample_weight : array of shape (n_rows,), optional
-        The weights passed to fit, if any: the bound is about the error with these weights.
+        The weights passed to fit, if any: the bound holds for the error with these weights.
 
     Returns
     -------
@@ -75,12 +81,17 @@ def adaboost_bound(
     n_rounds = len(getattr(model, "estimators_", model.estimator_errors_))
     errors = np.asarray(model.estimator_errors_, np.float64)[:n_rounds]
     weights = np.asarray(model.estimator_weights_, np.float64)[:n_rounds]
+    if _was_reset(model):
+        _require_rows(model, X)
+        bound = _exponential_means(model, weights, X, y, sample_weight)
+    else:
+        bound = np.cumprod(_factors(errors, weights), dtype=np.float64)
     return AdaBoostBound(
         rounds=np.arange(1, n_rounds + 1),
         errors=errors,
         weights=weights,
         weight_sums=_weight_sums(model, errors, weights),
-        bound=np.cumprod(_factors(errors, weights), dtype=np.float64),
+        bound=bound,
         training_error=None if X is None else _training_error(model, X, y, sample_weight),
     )
 
@@ -154,12 +165,29 @@ def _require_adaboost(model: Any) -> None:
             f"model: the bound needs errors relative to the total weight, but this {name} was "
             f"fitted with error_divisor={model.error_divisor!r}. Use error_divisor='weights'."
         )
-    reset = np.flatnonzero(getattr(model, "resets_", [])) + 1
-    if len(reset) and reset[-1] > 1:
+
+
+def _was_reset(model: Any) -> bool:
+    """Whether weights were reset after the first round; a reset before it changes nothing."""
+    return bool(np.any(np.asarray(getattr(model, "resets_", []))[1:]))
+
+
+def _require_rows(model: Any, X: Any) -> None:
+    if X is None:
+        last = np.flatnonzero(model.resets_)[-1] + 1
         raise ParameterError(
-            f"model: in round {reset[-1]} of this {name} the weights were reset, so the "
-            "product over all rounds is not a bound. Use resample=False."
+            f"model: in round {last} of this {type(model).__name__} the weights were reset, so the "
+            "product over all rounds is not a bound. Pass X and y: the mean of e^(−½ y f) is one."
         )
+
+
+def _exponential_means(model: Any, weights: Floats, X: Any, y: Any, sample_weight: Any) -> Floats:
+    """Return the mean of e^(−½ y f) over the training rows after each round."""
+    cast = votes(model, X)
+    truth = class_numbers(model, y, cast.shape[1])
+    start = _starting_weights(model, X, y, sample_weight, len(truth))
+    margins = np.cumsum(weights[:, None] * np.where(cast == truth, 1.0, -1.0), axis=0)
+    return np.average(np.exp(-0.5 * margins), axis=1, weights=start)
 
 
 def _weight_sums(model: Any, errors: Floats, weights: Floats) -> Floats:
@@ -229,8 +257,8 @@ def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> Fore
     y : array of shape (n_rows,)
         Their classes.
     out_of_bag : bool
-        False lets every tree vote on every row, for rows that were not trained on and for forests
-        without bootstrap.
+        If False, every tree votes on every row: for rows that the model was not trained on, and for
+        forests without bootstrap.
 
     Returns
     -------

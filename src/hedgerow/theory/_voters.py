@@ -55,10 +55,10 @@ def require_voters(model: Any) -> None:
 def require_discrete(model: Any) -> None:
     """Raise if the base models of an AdaBoost add scores instead of voting for classes."""
     algorithm = getattr(model, "algorithm", "SAMME")
-    if hasattr(model, "estimator_weights_") and algorithm != "SAMME":
+    if hasattr(model, "estimator_weights_") and algorithm not in ("SAMME", "M1"):
         raise ParameterError(
             f"model: with algorithm={algorithm!r} the base models of {type(model).__name__} add "
-            "scores, but they must vote for classes: use algorithm='SAMME'."
+            "scores, but they must vote for classes: use algorithm='SAMME' or 'M1'."
         )
 
 
