@@ -39,6 +39,20 @@ def test_kernels_compile(architecture, columns):
 
 
 @needs_nvrtc
+@pytest.mark.slow
+def test_totals_of_gradients_are_in_registers():
+    """A struct in memory may lose its place to another: NVRTC 13.0 did that, and sums were wrong.
+
+    It overlaid a local struct with a temporary one that was passed to its own member function.
+    """
+    headers = sources.headers() | sources.standard_headers()
+    source, defines = '#include "gradients.cu"\n', {"HEDGEROW_COLUMNS": 32}
+    text = nvrtc.compile_cubin(source, headers, 90, defines, form="PTX").decode()
+    assert ".entry gradients(" in text
+    assert ".local" not in text
+
+
+@needs_nvrtc
 @pytest.mark.parametrize("name", [n for n in sources.headers() if n.startswith("shared/")])
 def test_shared_headers_compile_alone(name):
     headers = sources.headers() | sources.standard_headers()
