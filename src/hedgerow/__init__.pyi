@@ -145,7 +145,6 @@ class _BaggingAttributes:
     n_estimators: int
     max_samples: float | None
     max_features: float
-    bootstrap: bool
     bootstrap_features: bool
     oob_score: bool | Callable[..., Any]
     warm_start: bool
@@ -207,7 +206,6 @@ class _ForestAttributes:
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
     max_samples: float | None
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
@@ -287,6 +285,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
     algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    criterion: Literal["gini", "entropy", "error"]
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -297,6 +296,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -330,7 +330,9 @@ class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     ) -> None: ...
 
 class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     voting: Literal["soft", "hard"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -338,9 +340,13 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         bootstrap_features: bool = False,
         voting: Literal["soft", "hard"] = "soft",
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
         oob_score: bool | Callable[..., Any] = False,
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
@@ -349,6 +355,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     ) -> None: ...
 
 class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
+    bootstrap: bool
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -418,6 +425,8 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -437,8 +446,9 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = False,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -457,6 +467,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
 
 class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,
@@ -1076,6 +1087,8 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1095,8 +1108,9 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -1115,6 +1129,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
 
 class RandomForestRegressor(_ForestAttributes, _RandomForestRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,

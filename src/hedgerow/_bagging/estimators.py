@@ -20,9 +20,8 @@ from hedgerow._bagging.fitting import (
     OUR_TREES,
     BaggingArguments,
     fit_bag,
-    is_hard,
     jobs_of,
-    leaf_values,
+    voting_of,
 )
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._data.intake import Table, TableSchema, read_table
@@ -153,16 +152,17 @@ class Bagging(TableEstimator):
 
     def _values(self, X: Any) -> Floats:
         """Return the mean prediction of the estimators, (n_rows, n_values)."""
-        model, hard = self._fitted_model(), is_hard(self)
+        model, voting = self._fitted_model(), voting_of(self)
         if isinstance(model, BaggedModel):
-            return model.mean(check_columns(self, X), self._jobs(), hard=hard)
+            return model.mean(check_columns(self, X), self._jobs(), hard=voting == "hard")
         rows = self._tree_rows(X)
-        return model.mean(rows, self._threads_for(rows), leaf_values(model, hard=hard))
+        return model.mean(rows, self._threads_for(rows), model.values(voting))
 
     def _additive_trees(self) -> AdditiveTrees:
-        model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
+        model, n_threads = self._fitted_model(), effective_n_jobs(self.n_jobs)
+        voting = voting_of(self)
         if isinstance(model, ForestModel):
-            trees = model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            trees = model.additive_trees(self._matrix, n_threads, model.values(voting))
             return replace(trees, stored=self._stored)
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
@@ -171,7 +171,8 @@ class Bagging(TableEstimator):
                 "other tree models, explain each of model.estimators_."
             )
         labels = labels_of(fitted_names(self), model.sampling.n_features)
-        return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
+        read, hard = partial(check_columns, self), voting == "hard"
+        return joined_trees(model, labels, read, n_threads, hard=hard)
 
     def _by_base_model(self, X: Any) -> NDArray[Any]:
         """Return each estimator's predictions, (n_estimators, n_rows, n_outputs)."""

@@ -169,7 +169,7 @@ class Forest(LeafEstimator):
             )
         outputs, target = type(model.outputs).learn(y, model.n_rows)
         if outputs != model.outputs:
-            raise DataError("y has other classes or outputs than the y of fit.")
+            raise DataError("y has different classes or outputs from the y of fit.")
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:
@@ -201,7 +201,8 @@ class Forest(LeafEstimator):
         return ForestInternals(**vars(super().__hedgerow__()), leaves=self._leaves)
 
     def _additive_trees(self) -> AdditiveTrees:
-        trees = self._fitted_model().additive_trees(self._matrix, effective_n_jobs(self.n_jobs))
+        model, n_threads = self._fitted_model(), effective_n_jobs(self.n_jobs)
+        trees = model.additive_trees(self._matrix, n_threads, model.values(self._voting))
         return replace(trees, stored=self._stored)
 
     def _leaf_indicator(self, X: Any) -> Any:
@@ -235,7 +236,12 @@ class Forest(LeafEstimator):
     @by_batch
     def _values(self, X: Any) -> Floats:
         rows = self._tree_rows(X)
-        return self._model.mean(rows, self._threads_for(rows))
+        model = self._model
+        return model.mean(rows, self._threads_for(rows), model.values(self._voting))
+
+    @property
+    def _voting(self) -> str:
+        return getattr(self, "voting", "soft")
 
     def _tree_rows(self, X: Any) -> TreeRows:
         is_matrix = self._fitted_model().combinations is not None
@@ -326,7 +332,7 @@ class RandomForestClassifier(ForestClassifier):
     """Random forest classifier (Breiman, 2001).
 
     Each tree is fully grown on a bootstrap sample of the rows; each node considers a random subset
-    of the features. The class probabilities of the trees are averaged.
+    of the features. The class probabilities of the trees are averaged, or their votes are counted.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hedgerow._forest.class_samples import CLASS_SAMPLES
 from hedgerow._params import (
     COUNT,
     FLAG,
@@ -41,6 +42,27 @@ BOOTSTRAP = Parameter(
     FLAG,
     "Whether the rows of each tree are sampled with replacement.",
     Peers(sklearn="bootstrap"),
+    only="regressor",
+)
+BY_CLASS = (
+    "'balanced', 'undersample' and 'oversample' sample with replacement, the same number of rows "
+    "from each class: max_samples in all, as many as the rarest class has rows (balanced random "
+    "forests), or as many as the most frequent class has."
+)
+CLASS_BOOTSTRAP = replace(
+    BOOTSTRAP,
+    allowed=any_of(FLAG, Options(CLASS_SAMPLES)),
+    description=f"{BOOTSTRAP.description} {BY_CLASS}",
+    only="classifier",
+)
+VOTING = Parameter(
+    "voting",
+    "soft",
+    Options(("soft", "hard")),
+    "'soft' averages the class probabilities of the trees. 'hard' counts votes: each tree votes "
+    "for the largest class of the leaf, predict returns the class with the most votes, and "
+    "predict_proba the shares of votes; ties are broken by the order of the classes.",
+    only="classifier",
 )
 MAX_SAMPLES = Parameter(
     "max_samples",
@@ -79,8 +101,10 @@ FOREST_PARAMETERS: tuple[Parameter, ...] = (
     NUMBER_CRITERION,
     *GROWTH,
     CCP_ALPHA,
+    CLASS_BOOTSTRAP,
     BOOTSTRAP,
     MAX_SAMPLES,
+    VOTING,
     Parameter(
         "feature_combinations",
         None,

@@ -43,8 +43,9 @@ class ExtraTreesClassifier(DaskForest, DaskProbabilities):
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     max_samples: float | None
+    voting: Literal["soft", "hard"]
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
     class_weight: (
@@ -75,8 +76,9 @@ class ExtraTreesClassifier(DaskForest, DaskProbabilities):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = False,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -526,8 +528,9 @@ class RandomForestClassifier(DaskForest, DaskProbabilities):
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     max_samples: float | None
+    voting: Literal["soft", "hard"]
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
     class_weight: (
@@ -558,8 +561,9 @@ class RandomForestClassifier(DaskForest, DaskProbabilities):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
