@@ -90,7 +90,10 @@ _LEFT_OUT_IF_DEFAULT: Mapping[str, tuple[str, ...]] = {
     "init_estimator": ("GradientBoosting",),
     "prune": ("GradientBoosting",),
     "voting": ("RandomForest", "ExtraTrees"),
-    "class_weight": ("Bagging",),
+    "class_weight": ("Bagging", "AdaBoost", "KNeighbors", "RadiusNeighbors", "Stagewise"),
+    "criterion": ("AdaBoost",),
+    "search": ("Stagewise",),
+    "normalise": ("Stagewise",),
 }
 # Parameters that do not affect the model: its file is the same for any number of threads, and
 # for any device.

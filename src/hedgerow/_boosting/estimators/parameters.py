@@ -467,7 +467,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(NOTHING, EVAL_METRIC),
         "Metrics computed on the evaluation sets after each round; None chooses one that suits "
         "the loss, 'log_loss' and 'rmse' for the default losses. Names for classifiers: "
-        "'log_loss', 'auc', 'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1'; "
+        "'log_loss', 'auc', 'average_precision', 'error', 'accuracy', 'balanced_accuracy', "
+        "'g_mean' (the geometric mean of the recalls), 'f1', 'mcc' (Matthews correlation); "
         "for regressors: 'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2'; for "
         "particular losses: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
         "'tweedie_deviance', 'focal', 'cross_entropy', and the name of a hedgerow.Loss for its "
