@@ -34,6 +34,8 @@ from hedgerow import (
     DataError,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    EnsembleClassifier,
+    EnsembleRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -174,6 +176,10 @@ def make_composites(numbers, frame, three):
         BaggingClassifier(DecisionTreeClassifier(max_depth=2), **two).fit(frame, labels),
         BaggingRegressor(KNeighborsRegressor(), **two).fit(numbers, numbers[:, :2]),
         BaggingRegressor(AdaBoostRegressor(tree, **two), **two).fit(numbers, numbers[:, 0]),
+        EnsembleClassifier(
+            [("svm", LinearSVC()), ("tree", DecisionTreeClassifier(max_depth=2))], cv=2
+        ).fit(named, labels),
+        EnsembleRegressor([("tree", tree)], cv=2, refit=True).fit(numbers, numbers[:, 0]),
         AdaBoostClassifier(LinearSVC(), **two).fit(named, labels),
         AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), **two, algorithm="real").fit(
             frame, labels

@@ -7,6 +7,7 @@ Each function returns a result with named fields, which is printed as a table, d
 from hedgerow.theory._bias_and_variance import bias_variance
 from hedgerow.theory._bounds import AdaBoostBound, ForestBound, adaboost_bound, forest_bound
 from hedgerow.theory._decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
+from hedgerow.theory._diversity import EnsembleDiversity, diversity
 from hedgerow.theory._margin import Margins, margins
 from hedgerow.theory._structure import NodeSums, StructureScore, structure_score
 from hedgerow.theory._voting import (
@@ -18,6 +19,7 @@ from hedgerow.theory._voting import (
 
 __all__ = [
     "AdaBoostBound",
+    "EnsembleDiversity",
     "ForestBound",
     "MajorityVoteCurve",
     "Margins",
@@ -28,6 +30,7 @@ __all__ = [
     "adaboost_bound",
     "bias_variance",
     "bootstrap_coverage",
+    "diversity",
     "forest_bound",
     "majority_vote_curve",
     "majority_vote_error",
