@@ -200,7 +200,7 @@ FIT = (
         "y contains NaN .*row .*Drop the rows",
     ),
     ("y infinite", lambda: regressor().fit(X, np.where(Y, np.inf, 0)), "y contains infinity"),
-    ("one class", lambda: classifier().fit(X, 0 * Y), "y holds one class only.*at least two"),
+    ("one class", lambda: classifier().fit(X, 0 * Y), "y contains only one class.*at least two"),
     (
         "frame as y",
         lambda: classifier().fit(X, pd.DataFrame({"a": T, "b": T})),
@@ -360,11 +360,7 @@ VALUES = (
     ),
     ("grow_policy", lambda: classifier(grow_policy="lossguide"), "did you mean 'leafwise'"),
     ("depthwise", lambda: classifier(grow_policy="depthwise"), "did you mean 'levelwise'"),
-    (
-        "SymmetricTree",
-        lambda: classifier(grow_policy="SymmetricTree"),
-        "symmetric trees are not supported; 'levelwise'",
-    ),
+    ("SymmetricTree", lambda: classifier(grow_policy="SymmetricTree"), "did you mean 'symmetric'"),
     ("gblinear", lambda: classifier(boosting="gblinear"), "boosting='gblinear'.*linear_leaves"),
     ("goss", lambda: classifier(boosting="goss"), "boosting='goss'.*sampling='gradient'"),
     ("tree_method", lambda: classifier(splitter="gpu_hist"), "did you mean 'hist'"),

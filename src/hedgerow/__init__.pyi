@@ -149,7 +149,6 @@ class _BaggingAttributes:
     n_estimators: int
     max_samples: float | None
     max_features: float
-    bootstrap: bool
     bootstrap_features: bool
     oob_score: bool | Callable[..., Any]
     warm_start: bool
@@ -178,7 +177,7 @@ class _BoostingAttributes:
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -222,7 +221,6 @@ class _ForestAttributes:
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
     max_samples: float | None
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
@@ -302,6 +300,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
     algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    criterion: Literal["gini", "entropy", "error"]
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -312,6 +311,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -345,7 +345,9 @@ class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     ) -> None: ...
 
 class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     voting: Literal["soft", "hard"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -353,9 +355,13 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         bootstrap_features: bool = False,
         voting: Literal["soft", "hard"] = "soft",
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
         oob_score: bool | Callable[..., Any] = False,
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
@@ -364,6 +370,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     ) -> None: ...
 
 class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
+    bootstrap: bool
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -463,6 +470,8 @@ class EnsembleRegressor(_EnsembleAttributes, _EnsembleRegressor):
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -482,8 +491,9 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = False,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -502,6 +512,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
 
 class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,
@@ -571,7 +582,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -640,7 +651,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -737,7 +748,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -800,7 +811,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -1121,6 +1132,8 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1140,8 +1153,9 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -1160,6 +1174,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
 
 class RandomForestRegressor(_ForestAttributes, _RandomForestRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,

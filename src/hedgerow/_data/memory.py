@@ -80,22 +80,23 @@ class MemoryEstimate:
 def memory_estimate(
     X: Any, estimator: BaseEstimator | None = None, *, n_outputs: int | None = None
 ) -> MemoryEstimate:
-    """Forecast the memory of a fit of gradient boosting, without fitting.
+    """Estimate the memory that a gradient boosting fit needs, without fitting.
 
     Parameters
     ----------
     X : ParquetTable, table, or tuple (n_rows, n_columns)
-        The table of the fit. For a shape, the columns are taken to be read from files.
+        The training table. A shape stands for a table that is read from files.
     estimator : gradient boosting estimator, optional
-        Its parameters count; by default 100 rounds with the other defaults.
+        The estimator whose parameters are used; by default 100 rounds with default parameters.
     n_outputs : int, optional
-        Scores of a row: the number of classes if there are more than two, or of target columns. By
-        default 1 or, if X is a `ParquetTable` and the estimator a classifier, by its target.
+        Number of scores per row: the number of classes if there are more than two, or of target
+        columns. The default is 1 or, if X is a `ParquetTable` and the estimator is a classifier,
+        determined from its target.
 
     Returns
     -------
-    MemoryEstimate
-        ``total`` is the peak of the process in bytes, and ``parts`` is what it consists of.
+    MemoryEstimate ``total`` is the peak memory of the process in bytes, and ``parts`` lists its
+    components.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def forecast(
     get = _parameters(estimator)
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if get(name) == value:
-            raise ParameterError(f"memory_estimate has no forecast for {name}={value!r}.")
+            raise ParameterError(f"memory_estimate does not support {name}={value!r}.")
     peaks = [_growth(get, n_rows, n_features, n_outputs, of_rows)]
     if get("n_estimators") == "auto":
         peaks.append(_search(get, n_rows, n_features, n_outputs, of_rows))
@@ -253,8 +254,8 @@ def _parameters(estimator: BaseEstimator | None) -> Callable[[str], Any]:
         return _DEFAULTS.__getitem__
     if not hasattr(estimator, "boosting"):
         raise ParameterError(
-            f"estimator={type(estimator).__name__}: memory_estimate forecasts gradient boosting "
-            "only. The memory of other models depends on how large their trees become."
+            f"estimator={type(estimator).__name__}: memory_estimate supports only gradient "
+            "boosting. The memory of other models depends on how large their trees become."
         )
     return lambda name: getattr(estimator, name, _DEFAULTS[name])
 

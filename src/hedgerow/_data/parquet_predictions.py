@@ -30,16 +30,15 @@ def predict_parquet(
 ) -> None:
     """Predict the rows of a `ParquetTable` and write a Parquet file, a block of rows at a time.
 
-    An offset of the table is added to the scores of gradient boosting.
-
-    The file has the columns to keep, then ``prediction`` (``prediction_0`` and so on for several
-    outputs) and, with `proba`, ``probability_<class>`` for each class. It is complete or absent: an
-    existing file is replaced when the new one is finished.
+    If the table has an offset, it is added to the scores of gradient boosting. The file has the
+    columns to keep, then ``prediction`` (``prediction_0`` and so on for several outputs) and, with
+    `proba`, ``probability_<class>`` for each class. A partial file is never left behind: an
+    existing file is replaced when the new one is complete.
 
     Parameters
     ----------
     model : fitted estimator
-        Any estimator that predicts an Arrow table.
+        Any estimator whose `predict` accepts an Arrow table.
     table : ParquetTable
         The rows.
     path : str or path-like
@@ -116,7 +115,9 @@ def _check_keep(keep: Any) -> None:
 def _classes_of(model: Any) -> NDArray[Any]:
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba") or not isinstance(classes, np.ndarray):
-        raise ParameterError(f"proba=True: a {type(model).__name__} predicts no probabilities.")
+        raise ParameterError(
+            f"proba=True: a {type(model).__name__} does not predict probabilities."
+        )
     return classes
 
 
@@ -139,6 +140,6 @@ def _joined(kept: Mapping[str, Any], columns: Mapping[str, Any]) -> Any:
 
     for name in kept:
         if name in columns:
-            raise DataError(f"keep: the predictions have a column {name!r} of their own.")
+            raise DataError(f"keep: {name!r} is also the name of a column of the predictions.")
     arrays = {name: pa.array(np.ascontiguousarray(column)) for name, column in columns.items()}
     return pa.table({**kept, **arrays})

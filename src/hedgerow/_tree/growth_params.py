@@ -24,7 +24,7 @@ from hedgerow._params import (
     any_of,
 )
 
-GrowPolicy = Literal["leafwise", "levelwise"]
+GrowPolicy = Literal["leafwise", "levelwise", "symmetric"]
 
 GROWTH_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -32,7 +32,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "auto",
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
         "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
-        "from the data if n_estimators is 'auto', and is 31 otherwise.",
+        "from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees it is "
+        "64, or no limit if max_depth is set.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -101,7 +102,9 @@ GROW_POLICY = Parameter(
     "leafwise",
     Options(get_args(GrowPolicy)),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
-    "leaves of a level before the next level.",
+    "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
+    "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
+    "total. It needs splitter='hist'.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -117,7 +120,8 @@ COLSAMPLE_BYNODE = Parameter(
     "colsample_bynode",
     1.0,
     FRACTION,
-    "Fraction of the level's features sampled for each node.",
+    "Fraction of the level's features sampled for each node; a level of a symmetric tree counts "
+    "as one node.",
     Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     group="Sampling of rows and columns",
 )
@@ -143,8 +147,9 @@ class GrowthParams:
         Maximum absolute leaf weight before shrinkage; 0 is no limit.
     learning_rate : float
         Shrinkage: a leaf adds ``learning_rate * weight``.
-    grow_policy : {"leafwise", "levelwise"}
-        Whether the leaf with the largest gain is split next, or all leaves of a level.
+    grow_policy : {"leafwise", "levelwise", "symmetric"}
+        Whether the leaf with the largest gain is split next, or all leaves of a level, each by its
+        own test or all by the same.
     max_cat_to_onehot : int
         With at most this many categories in a node, each is tried against the rest.
     max_cat_threshold : int

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from hedgerow._result import GREEN, GREY, Columns, Result, texts
 from hedgerow._types import Floats
+from hedgerow._validation.by_round import RoundsByFold, rounds_by_fold
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows of training set and holdout, and the time of fit and evaluation."""
+    """The training and test rows of a fold, and the time of its fit and evaluation."""
 
     train: NDArray[np.intp]
     held_out: NDArray[np.intp]
@@ -32,10 +33,10 @@ class CrossValidation(Result):
     models : list
         The fitted models, one for each fold.
     scores : dict from str to array of shape (n_folds,)
-        The value of each metric on the holdout of each fold.
+        The value of each metric on the test rows of each fold.
     oof_prediction : array of shape (n_rows, …)
         Out-of-fold predictions: the result of `method` of a model that was not trained on the row.
-        The mean if a row is in several holdouts, NaN (None for classes) if it is in none.
+        The mean if a row is a test row in several folds, NaN (None for classes) if in none.
     folds : list of Fold
         ``train`` and ``held_out`` are row indices, ``fit_time`` and ``score_time`` seconds.
     method : str
@@ -62,8 +63,31 @@ class CrossValidation(Result):
         """The standard deviation of each metric over the folds."""
         return {name: float(values.std()) for name, values in self.scores.items()}
 
+    def by_round(
+        self, X: Any, y: Any, metric: str | None = None, sample_weight: Any = None
+    ) -> RoundsByFold:
+        """Return a metric on the holdouts after each round, and its mean over the folds.
+
+        The round with the best mean is a number of rounds chosen by cross-validation.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The arguments of `cross_validate`.
+        metric : str, optional
+            A metric of gradient boosting by name; by default the log loss, or the root mean squared
+            error.
+
+        Returns
+        -------
+        RoundsByFold
+            ``best_round``, ``mean`` and ``folds``; ``plot()`` draws the curves of the folds and
+            their mean.
+        """
+        return rounds_by_fold(self, X, y, metric, sample_weight)
+
     def keys(self) -> tuple[str, ...]:
-        """Return the names of scikit-learn's `cross_validate` that the result can be indexed by.
+        """Return the keys of scikit-learn's `cross_validate` by which the result can be indexed.
 
         ``result["test_score"]`` is the first metric, ``result["test_rmse"]`` the one of that name.
         """
@@ -106,7 +130,7 @@ class CrossValidation(Result):
         columns: dict[str, NDArray[Any]] = {
             "fold": np.arange(1, len(self.folds) + 1),
             "train_rows": np.array([len(fold.train) for fold in self.folds]),
-            "held_out_rows": np.array([len(fold.held_out) for fold in self.folds]),
+            "test_rows": np.array([len(fold.held_out) for fold in self.folds]),
             **self.scores,
         }
         if all(hasattr(model, "best_iteration_") for model in self.models):

@@ -102,7 +102,7 @@ class GradientBoosting(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -140,12 +140,12 @@ class GradientBoosting(TableEstimator):
             The minimum number of rounds between checkpoints. There are fewer if they would take
             more than a tenth of the time of the fit. The first and the last are always written.
         memory_limit : float or str, optional
-            The memory that the process may use, in bytes or as in "4GB". A fit whose forecast is
-            larger (`memory_estimate`) raises `MemoryLimitError` before it starts.
+            The memory that the process may use, in bytes or as in "4GB". If the estimate
+            (`memory_estimate`) is larger, `fit` raises `MemoryLimitError` before it starts.
         offset : array of shape (n_rows,) or (n_rows, n_scores), optional
-            What is added to the scores of each row, before the first round: for a loss with a log
-            link the logarithm of a factor, such as an exposure. Predictions need the offsets of
-            their rows, too; without one it counts as 0.
+            Added to the scores of each row before the first round. For a loss with a log link, this
+            is the logarithm of a known factor, such as an exposure. Prediction methods have the
+            same argument; without it, the offset is 0.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class GradientBoosting(TableEstimator):
         Parameters
         ----------
         X, y, sample_weight, offset : as in `fit`
-            Other rows of the same columns and, in classification, of the same classes.
+            Other rows, with the same columns and, in classification, the same classes.
         keep : float in [0, 1]
             The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
 
@@ -221,7 +221,7 @@ class GradientBoosting(TableEstimator):
         if not self.__sklearn_is_fitted__():
             return f"There is no {name} before fit."
         if name == "auto_":
-            return "There is an auto_ with n_estimators='auto' only."
+            return "auto_ exists only with n_estimators='auto'."
         if self.evals_result_:
             return (
                 f"There is no {name}: eval_metric does not say whether higher is better. Let it "
@@ -237,7 +237,7 @@ class GradientBoosting(TableEstimator):
         """The fitted `init_estimator`."""
         fitted = self._fitted_model().init_estimator
         if fitted is None:
-            raise AttributeError("There is an init_estimator_ if init_estimator was set.")
+            raise AttributeError("init_estimator_ exists only if init_estimator was set.")
         return fitted
 
     def __getitem__(self, rounds: slice) -> Self:
@@ -277,7 +277,8 @@ class GradientBoosting(TableEstimator):
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            The quantity: the gain of the split, 1, or the sum of hessians in the node.
+            What is summed: the gain of the split ("gain"), 1 ("split"), or the sum of hessians in
+            the node ("cover").
         """
         IMPORTANCE_KIND.check(kind)
         model = self._fitted_model()
@@ -313,9 +314,9 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         if model.init_estimator is not None:
             raise ParameterError(
-                "The trees of this model add to what init_estimator predicts, so they explain only "
-                "a part of it. To explain the trees, fit with offset=…, the scores of a fitted "
-                "initial estimator, in place of init_estimator."
+                "The trees of this model are added to the predictions of init_estimator, so they "
+                "explain only part of the score. To explain the trees, fit with offset=… (the "
+                "scores of a fitted initial estimator) instead of init_estimator."
             )
         return AdditiveTrees(
             ensemble=model.ensemble.as_sum(),

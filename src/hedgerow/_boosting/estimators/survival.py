@@ -106,8 +106,8 @@ class GradientBoostingSurvival(OneScore):
     def predict_quantile(self, X: Any, quantile: float = 0.5, *, offset: Any = None) -> Floats:
         """Return a quantile of the time of each row; by default the median.
 
-        With loss='cox' it is infinite if the survival curve does not fall so far within the
-        observed times.
+        With loss='cox', the quantile is infinite if the survival curve does not fall far enough
+        within the observed times.
         """
         allowed = Number(0, 1, open_low=True, open_high=True)
         if quantile not in allowed:
@@ -118,8 +118,8 @@ class GradientBoostingSurvival(OneScore):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return Harrell's concordance index.
 
-        It is the fraction of comparable pairs (of which it is known whose event came first) that
-        the predictions order correctly; ½ is random.
+        It is the fraction of comparable pairs of rows (those for which it is known whose event came
+        first) that the predictions order correctly; random predictions have ½.
         """
         scores = self._scores(X, offset)[:, 0]
         bounds = read_survival_times(y, len(scores))
@@ -131,7 +131,7 @@ class GradientBoostingSurvival(OneScore):
         """Times of events, and the cumulative hazard from each on, for rows whose score is 0."""
         curve = self._curve()
         if not isinstance(curve, ProportionalHazards):
-            raise AttributeError("There is a baseline hazard with loss='cox' only.")
+            raise AttributeError("The baseline hazard exists only with loss='cox'.")
         return curve.times.copy(), curve.hazard.copy()
 
     @property
@@ -139,7 +139,7 @@ class GradientBoostingSurvival(OneScore):
         """The factor of Z in log T = score + scale · Z."""
         curve = self._curve()
         if not isinstance(curve, AcceleratedTimes):
-            raise AttributeError("There is a scale with loss='aft' only.")
+            raise AttributeError("The scale exists only with loss='aft'.")
         return curve.scale
 
     def _unit(self, model: BoostedModel) -> str:

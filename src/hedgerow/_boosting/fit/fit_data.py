@@ -62,6 +62,8 @@ AUTO_DEFAULTS: Mapping[str, Any] = {
     "subsample": 1.0,
     "colsample_bytree": 1.0,
 }
+SYMMETRIC_LEAVES = 64  # those of six levels, as in CatBoost
+NOTHING_CHOSEN: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class Settings:
                 "multi_strategy='vector' needs splitter='hist': exact splits are found for one "
                 "output at a time."
             )
+        _require_symmetric_engine(estimator)
         if estimator.device != "cpu":
             require_supported(estimator.device, estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
@@ -126,27 +129,48 @@ class Settings:
         return replace(self, params=resolve_auto(self.estimator, chosen))
 
 
+def _require_symmetric_engine(estimator: TableEstimator) -> None:
+    if estimator.grow_policy != "symmetric":
+        return
+    for name, value, advice in (
+        ("splitter", "exact", "hist"),
+        ("multi_strategy", "vector", "separate"),
+    ):
+        if getattr(estimator, name) == value:
+            raise ParameterError(
+                f"grow_policy='symmetric' cannot be used with {name}={value!r}. Use "
+                f"{name}={advice!r}, or another grow_policy."
+            )
+
+
 def is_auto(value: Any) -> bool:
     """Return whether the library chooses the value of a parameter."""
     return isinstance(value, str) and value == AUTO
 
 
-def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = AUTO_DEFAULTS) -> Any:
+def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = NOTHING_CHOSEN) -> Any:
     """Return a copy of an estimator with the chosen values in place of "auto".
 
     Parameters that were set to "auto" after the choice was made get their defaults.
     """
     resolved = copy.copy(estimator)
-    for name, value in {**AUTO_DEFAULTS, **chosen}.items():
+    for name, value in {**_auto_defaults(estimator), **chosen}.items():
         if is_auto(getattr(resolved, name)):
             setattr(resolved, name, value)
     return resolved
 
 
+def _auto_defaults(estimator: TableEstimator) -> Mapping[str, Any]:
+    if estimator.grow_policy != "symmetric":
+        return AUTO_DEFAULTS
+    leaves = SYMMETRIC_LEAVES if estimator.max_depth is None else None
+    return {**AUTO_DEFAULTS, "max_leaves": leaves}
+
+
 def as_fitted(estimator: TableEstimator) -> Any:
     """Return a copy of a fitted estimator with the parameter values of its fit."""
     choice = getattr(estimator, "auto_", None)
-    return resolve_auto(estimator, AUTO_DEFAULTS if choice is None else choice.parameters)
+    return resolve_auto(estimator, NOTHING_CHOSEN if choice is None else choice.parameters)
 
 
 @dataclass(frozen=True)
@@ -411,7 +435,7 @@ def _require_initial_estimator(
     if isinstance(arguments.X, ParquetTable):
         raise ParameterError(
             f"init_estimator={name} needs the table in memory, but X is a ParquetTable. Read the "
-            "table, X.read(), or pass the scores as offset=…."
+            "table with X.read(), or pass the scores as offset=…."
         )
     if problem.initial_model is not None and problem.init_estimator is None:
         raise ParameterError(
@@ -420,8 +444,8 @@ def _require_initial_estimator(
         )
     if arguments.checkpoint is not None and not can_be_stored(params.init_estimator):
         raise ParameterError(
-            f"init_estimator={name} cannot be stored in a checkpoint, since it is not an estimator "
-            "of this library. Fit it yourself, and pass its scores as offset=…."
+            f"init_estimator={name} cannot be stored in a checkpoint, because it is not an "
+            "estimator of Hedgerow. Fit it yourself, and pass its scores as offset=…."
         )
     loss = problem.loss
     require_initial(params.init_estimator, loss.link, problem.classes, is_soft=loss.is_soft)
@@ -439,15 +463,15 @@ def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | N
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if getattr(params, name) == value:
             raise ParameterError(
-                f"{name}={value!r} needs the numbers of all rows in memory, but a fit to a "
-                "ParquetTable or on several workers keeps only their bins. Set splitter='hist' "
-                "and linear_leaves=False, or read the table: X.read()."
+                f"{name}={value!r} needs the original values of all rows in memory, but a fit to a "
+                "ParquetTable or on several workers keeps only the binned values. Set "
+                "splitter='hist' and linear_leaves=False, or read the table: X.read()."
             )
     if initial_model is not None and not _is_on_bins(initial_model):
         raise ParameterError(
-            "the initial model has exact splits or linear leaves, which need the numbers of all "
-            "rows in memory, but a fit to a ParquetTable or on several workers keeps only their "
-            "bins. Read the table: X.read()."
+            "the initial model has exact splits or linear leaves, which need the original values "
+            "of all rows in memory, but a fit to a ParquetTable or on several workers keeps only "
+            "the binned values. Read the table: X.read()."
         )
 
 
