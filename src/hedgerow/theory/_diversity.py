@@ -185,9 +185,9 @@ class EnsembleDiversity(Result):
 
     def _figures(self) -> dict[str, float]:
         return {
-            "mean error of the members": self.mean_error,
-            "− mean ambiguity": self.mean_ambiguity,
-            "= error of the ensemble": self.ensemble_error,
+            "mean error of members": self.mean_error,
+            "− ambiguity": self.mean_ambiguity,
+            "= error of ensemble": self.ensemble_error,
             "mean correlation": self.mean_correlation,
         }
 
