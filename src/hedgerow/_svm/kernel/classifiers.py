@@ -111,8 +111,8 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         )
         if len(np.unique(index[weights > 0.0])) < 2:
             raise DataError(
-                "All rows of positive weight have the same class, but at least two classes are "
-                "needed."
+                "All rows with a positive weight have the same class, but at least two classes "
+                "are needed."
             )
         return weights, of_classes
 
