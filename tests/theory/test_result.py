@@ -30,6 +30,9 @@ def results():
     score = theory.structure_score(trees, *DIABETES)
     made = [
         theory.majority_vote_curve(),
+        theory.majority_vote(correlation=np.linspace(0.0, 1.0, 9)),
+        theory.objective(trees, *DIABETES),
+        theory.function_descent(DIABETES[0][:60, 2:3], DIABETES[1][:60]),
         theory.adaboost_bound(boosted, X, y),
         theory.margins(boosted, X, y),
         theory.forest_bound(forest, X, y),
@@ -44,6 +47,9 @@ def results():
 RESULTS = results()
 COLUMNS = {
     "MajorityVoteCurve": ["n", "error", "vote_error"],
+    "MajorityVote": ["correlation", "beta_binomial", "one_factor_normal"],
+    "Objective": ["round", "loss", "penalty", "objective"],
+    "FunctionDescent": ["step", "loss_rows", "loss_learner"],
     "AdaBoostBound": ["round", "err", "alpha", "z", "bound", "training_error"],
     "Margins": ["round", "minimum", "q10", "median", "q90", "mean", "not_positive"],
     "ForestBound": ["tree", "rows", "right", "rival", "sd"],

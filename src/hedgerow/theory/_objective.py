@@ -114,11 +114,7 @@ class Objective(Result):
         return f"Objective: {len(self.rounds) - 1} rounds"
 
     def _figures(self) -> dict[str, float]:
-        return {
-            "Σ l": float(self.loss[-1]),
-            "Σ Ω": float(self.penalty[-1]),
-            "objective": self.total,
-        }
+        return {"Σ l + Σ Ω": self.total}
 
     def _columns(self) -> Columns:
         return {
