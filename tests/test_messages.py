@@ -454,7 +454,7 @@ OTHER_VALUES = (
     (
         "ranking metric",
         lambda: hr.GradientBoostingRanker(n_estimators=2, eval_metric="rmse"),
-        "eval_metric='rmse'.*of regressors.*'ndcg'",
+        "eval_metric='rmse'.*for regressors.*'ndcg'",
     ),
 )
 
