@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
-#include "core/compiler.hpp"
+#include "hist/scan_vectors.hpp"
 #include "shared/objective.hpp"
 
 namespace hedgerow::hist {
 namespace {
 
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
-typedef double Double8 __attribute__((vector_size(64)));
-
 constexpr int kLanes = 8;
-
-inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
 // Tests in whole vectors.
 std::size_t padded(int count) {
@@ -66,7 +60,7 @@ struct Order {
   }
 };
 
-// What a leaf needs to know of the rules, with its own sum.
+// The rules of all engines for a leaf.
 struct LeafRules {
   ChildMinimum minimum;
   ScoreUnits units;
@@ -81,45 +75,65 @@ struct LeafRules {
 
 // Adds what a leaf gains by each of some tests; `start` is on the left in addition to `left`.
 template <class Score>
-void add_gains(const SplitNode& node, double leaf_score, const Score& score, const LeftSums& left,
-               const GradientSum& start, int count, const Order& order, double* gains) {
+void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Score& score,
+               const LeftSums& left, const GradientSum& start, int count, const Order& order,
+               double* gains) {
   // min ≤ left ≤ total − min as one comparison of unsigned numbers, for rows, S + c and S.
-  const auto& [min_hc, min_steps, min_h] = node.minimum;
-  const std::uint64_t range_hc = node.total.hc - 2 * min_hc,
-                      range_steps = node.fixed.most_steps(node.total) - 2 * min_steps,
-                      range_h = node.h(node.total) - 2 * min_h;
-  const auto total_h = static_cast<std::int64_t>(node.h(node.total));
-  const auto h_mask = static_cast<std::int64_t>(node.fixed.h_mask());
+  const FixedPoint& fixed = units.fixed;
+  const auto& [min_hc, min_steps, min_h] = units.minimum;
+  const std::uint64_t range_hc = leaf.sum.hc - 2 * min_hc,
+                      range_steps = fixed.most_steps(leaf.sum) - 2 * min_steps,
+                      range_h = fixed.h_steps(leaf.sum) - 2 * min_h;
+  const auto total_h = static_cast<std::int64_t>(fixed.h_steps(leaf.sum));
+  const auto h_mask = static_cast<std::int64_t>(fixed.h_mask());
   const double lambda = score.penalties.lambda;
   for (int i = 0; i < count; i += kLanes) {
     const Long8 left_g = load_unaligned<Long8>(left.g + i) + start.g;
     const ULong8 left_hc = load_unaligned<ULong8>(left.hc + i) + start.hc;
     const Long8 left_h = (Long8)left_hc & h_mask;
-    const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
+    const ULong8 left_steps = (ULong8)left_h + (left_hc >> fixed.count_shift);
     Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps) &
                     ((ULong8)left_h - min_h <= range_h);
 
-    const Double8 G_left = to_double(left_g), G_right = to_double(node.total.g - left_g);
+    const Double8 G_left = to_double(left_g), G_right = to_double(leaf.sum.g - left_g);
     const Double8 a = to_double(left_h) + lambda, b = to_double(total_h - left_h) + lambda;
     if (order.direction != 0) allowed &= order.permits(score.penalties, G_left, G_right, a, b, i);
-    const Double8 gain = score(G_left, G_right, a, b) - leaf_score;
+    const Double8 gain = score(G_left, G_right, a, b) - leaf.score;
     store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + (allowed ? gain : Double8{}));
   }
 }
 
-void add_gains(const GrowthParams& params, const FixedPoint& fixed, const LevelLeaf& leaf,
+void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& penalties,
                const LeftSums& left, const GradientSum& start, int count, const Order& order,
-               double extra_lambda, double* gains) {
-  const LeafRules rules(params, fixed, leaf.sum);
-  const Penalties penalties = in_units(params.penalties(extra_lambda), fixed);
-  if (rules.node.has_fractions()) {
-    add_gains(rules.node, leaf.score, FreeScore{penalties}, left, start, count, order, gains);
+               double* gains) {
+  if (units.has_fractions) {
+    add_gains(units, leaf, FreeScore{penalties}, left, start, count, order, gains);
   } else {
-    add_gains(rules.node, leaf.score, CappedScore{penalties}, left, start, count, order, gains);
+    add_gains(units, leaf, CappedScore{penalties}, left, start, count, order, gains);
+  }
+}
+
+// The sums of the first bins, for each number of them up to a multiple of eight. Those beyond the
+// last bin are of no use.
+void sum_up(const FeatureHistogram& histogram, LeftSums& left) {
+  ULong8 carry = {};
+  for (int i = 0; i < histogram.n_bins; i += kLanes) {
+    const ULong8 low = carry + running_sum(load8(histogram.sums + i));
+    const ULong8 high = last_pair(low) + running_sum(load8(histogram.sums + i + 4));
+    carry = last_pair(high);
+    store_unaligned(left.g + i, even_lanes(low, high));
+    store_unaligned(left.hc + i, odd_lanes(low, high));
   }
 }
 
 }  // namespace
+
+LevelUnits::LevelUnits(const GrowthParams& params, const FixedPoint& fixed_point)
+    : fixed(fixed_point),
+      minimum(params, fixed),
+      penalties(in_units(params.penalties(), fixed)),
+      of_sorted(in_units(params.penalties(params.cat_l2), fixed)),
+      has_fractions(minimum.has_fractions(params)) {}
 
 LevelScan::LevelScan(const GrowthParams& params, const Constraints& constraints,
                      std::span<const std::int32_t> n_bins)
@@ -134,8 +148,8 @@ LevelScan::LevelScan(const GrowthParams& params, const Constraints& constraints,
 }
 
 LevelLeaf LevelScan::leaf(const GradientSum& sum) const {
-  return {sum, leaf_score(in_units(params_.penalties(), fixed_), static_cast<double>(sum.g),
-                          static_cast<double>(fixed_.h_steps(sum)))};
+  return {sum, leaf_score(units_->penalties, static_cast<double>(sum.g),
+                          static_cast<double>(fixed().h_steps(sum)))};
 }
 
 // The split after the last bin separates missing values from all numbers. Missing categories always
@@ -162,7 +176,7 @@ void LevelScan::list_sets(const FeatureHistogram& root, Tests& tests) const {
   tests.is_sorted = count > params_.max_cat_to_onehot;
   tests.count = {count, 0};
   if (!tests.is_sorted) return;
-  const LeafRules rules(params_, fixed_, root.missing);  // of no leaf: categories alone count
+  const LeafRules rules(params_, fixed(), root.missing);  // of no leaf: categories alone count
   double ratio[kBins];
   std::erase_if(order, [&](std::uint8_t bin) { return !rules.node.is_sortable(root.sums[bin]); });
   for (const std::uint8_t bin : order) ratio[bin] = rules.node.category_ratio(root.sums[bin]);
@@ -188,15 +202,11 @@ void LevelScan::add_thresholds(const LevelLeaf& leaf, const FeatureHistogram& hi
                                LeftSums& room) {
   const auto feature = static_cast<std::size_t>(histogram.feature);
   const Tests& tests = tests_[feature];
-  GradientSum left = {0, 0};
-  for (int bin = 0; bin < static_cast<int>(padded(histogram.n_bins)); ++bin) {
-    if (bin < histogram.n_bins) left += histogram.sums[bin];
-    room.set(bin, left);
-  }
+  sum_up(histogram, room);
   const Order order = {constraints_.direction(feature), histogram.n_bins - 1};
-  add_gains(params_, fixed_, leaf, room, {0, 0}, tests.count[0], order, 0.0, gains(feature, 0));
-  if (!tests.has_missing) return;
-  add_gains(params_, fixed_, leaf, room, histogram.missing, tests.count[1], order, 0.0,
+  add_gains(*units_, leaf, units_->penalties, room, {0, 0}, tests.count[0], order,
+            gains(feature, 0));
+  add_gains(*units_, leaf, units_->penalties, room, histogram.missing, tests.count[1], order,
             gains(feature, 1));
 }
 
@@ -212,8 +222,8 @@ void LevelScan::add_categories(const LevelLeaf& leaf, const FeatureHistogram& hi
       if (i < count) left += histogram.sums[tests.category(i, kind)];
       room.set(i, left);
     }
-    add_gains(params_, fixed_, leaf, room, {0, 0}, count, {},
-              tests.is_sorted ? params_.cat_l2 : 0.0, gains(feature, kind));
+    add_gains(*units_, leaf, tests.is_sorted ? units_->of_sorted : units_->penalties, room, {0, 0},
+              count, {}, gains(feature, kind));
   }
 }
 
@@ -250,8 +260,8 @@ void LevelScan::offer(std::size_t feature, double score, Split& best) const {
 Split LevelScan::split(std::size_t feature, const Chosen& chosen) const {
   const Tests& tests = tests_[feature];
   Split split;
-  split.gain = split_gain(chosen.gain * fixed_.g_unit, 0.0, params_.min_split_gain,
-                          fixed_.g_unit / fixed_.h_unit);
+  split.gain = split_gain(chosen.gain * fixed().g_unit, 0.0, params_.min_split_gain,
+                          fixed().g_unit / fixed().h_unit);
   split.weight = tests.weight;
   split.feature = static_cast<int>(feature);
   split.categorical = tests.is_categorical;
@@ -274,9 +284,9 @@ LeafDivision LevelScan::divide(const LevelLeaf& leaf, const Split& test,
     if (test.takes(bin)) left += histogram.sums[bin];
   }
   LeafDivision division = {{}, left, histogram.missing, leaf.sum};
-  if (!LeafRules(params_, fixed_, leaf.sum).node.allowed(left)) return division;
+  if (!LeafRules(params_, fixed(), leaf.sum).node.allowed(left)) return division;
   const auto score = [&](const GradientSum& sum, double extra_lambda = 0.0) {
-    return leaf_score(params_.penalties(extra_lambda), fixed_.g(sum), fixed_.h(sum));
+    return leaf_score(params_.penalties(extra_lambda), fixed().g(sum), fixed().h(sum));
   };
   const bool is_sorted = tests_[static_cast<std::size_t>(test.feature)].is_sorted;
   const double extra_lambda = is_sorted ? params_.cat_l2 : 0.0;
@@ -298,8 +308,8 @@ void LevelScan::complete(Split& test, std::span<LeafDivision> leaves, int n_bins
     any_missing |= leaf.missing.hc != 0;
     all_left &= leaf.left.hc == (leaf.sum - leaf.missing).hc;
     if (!leaf.split.found()) continue;
-    n_left += fixed_.count(leaf.left);
-    n_rows += fixed_.count(leaf.sum);
+    n_left += fixed().count(leaf.left);
+    n_rows += fixed().count(leaf.sum);
   }
   if (!any_missing) test.missing_left = 2 * n_left >= n_rows;
   if (any_missing && !test.missing_left && all_left)

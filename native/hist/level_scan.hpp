@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "shared/bins.hpp"
 #include "shared/fixed_point.hpp"
 #include "shared/growth_params.hpp"
+#include "shared/objective.hpp"
+#include "shared/split_rule.hpp"
 #include "tree/constraints.hpp"
 
 namespace hedgerow::hist {
@@ -31,6 +34,16 @@ struct alignas(64) LeftSums {
     g[test] = left.g;
     hc[test] = left.hc;
   }
+};
+
+// Limits and penalties in the histogram's integer units, so that sums need no conversion.
+struct LevelUnits {
+  FixedPoint fixed;
+  ChildMinimum minimum;
+  Penalties penalties, of_sorted;  // with cat_l2, for sorted categories
+  bool has_fractions;              // no weight is capped, and no denominator is zero
+
+  LevelUnits(const GrowthParams& params, const FixedPoint& fixed_point);
 };
 
 // A leaf of the level, large enough to be divided.
@@ -52,7 +65,7 @@ class LevelScan {
             std::span<const std::int32_t> n_bins);
 
   // Starts a tree.
-  void begin(const FixedPoint& fixed) { fixed_ = fixed; }
+  void begin(const FixedPoint& fixed) { units_.emplace(params_, fixed); }
   // Lists the tests of a feature, of which this is the histogram in the root.
   void list_tests(const FeatureHistogram& root);
 
@@ -93,6 +106,7 @@ class LevelScan {
     double gain;  // in the histogram's units
   };
 
+  const FixedPoint& fixed() const { return units_->fixed; }
   double* gains(std::size_t feature, std::size_t kind) const {
     return gains_.get() + first_[2 * feature + kind];
   }
@@ -104,10 +118,10 @@ class LevelScan {
 
   const GrowthParams& params_;
   const Constraints& constraints_;
-  std::vector<std::size_t> first_;  // where the gains of each feature and kind begin, and the end
-  Buffer<double> gains_;            // by test, in the histogram's units
-  std::vector<Tests> tests_;        // of each feature
-  FixedPoint fixed_;                // of the tree being grown
+  std::vector<std::size_t> first_;   // where the gains of each feature and kind begin, and the end
+  Buffer<double> gains_;             // by test, in the histogram's units
+  std::vector<Tests> tests_;         // of each feature
+  std::optional<LevelUnits> units_;  // of the tree being grown
 };
 
 }  // namespace hedgerow::hist

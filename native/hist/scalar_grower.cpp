@@ -36,6 +36,9 @@ constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
+// In a symmetric tree all bins of all leaves are scanned anyway, and nodes with fewer bins per row
+// keep their histogram: measured on 5,000 and 50,000 rows, a tenth faster than with the other.
+constexpr std::size_t kKeepFromBins = 4;
 
 // Working memory of a thread.
 struct alignas(64) Scratch {
@@ -202,7 +205,8 @@ NewLeaf ScalarEngine::describe(int leaf) const {
 void ScalarEngine::set_features(const std::vector<int>& features) {
   columns_.select(features);
   builder_.set_columns(columns_);
-  keep_from_ = kKeepFromRows * columns_.mean_codes();
+  keep_from_ = params_.is_symmetric() ? columns_.mean_codes() / kKeepFromBins
+                                      : kKeepFromRows * columns_.mean_codes();
 }
 
 // Offers the features of a group, whose histograms are stored side by side.
