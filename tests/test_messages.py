@@ -200,7 +200,7 @@ FIT = (
         "y contains NaN .*row .*Drop the rows",
     ),
     ("y infinite", lambda: regressor().fit(X, np.where(Y, np.inf, 0)), "y contains infinity"),
-    ("one class", lambda: classifier().fit(X, 0 * Y), "y holds one class only.*at least two"),
+    ("one class", lambda: classifier().fit(X, 0 * Y), "y contains only one class.*at least two"),
     (
         "frame as y",
         lambda: classifier().fit(X, pd.DataFrame({"a": T, "b": T})),

@@ -285,6 +285,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
     algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    criterion: Literal["gini", "entropy", "error"]
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -295,6 +296,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,

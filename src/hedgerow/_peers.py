@@ -142,8 +142,8 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "bagging_temperature": "split scores are not randomised",
     "base_score": "scores start at the best constant",
     "boost_from_average": "scores start at the best constant",
-    "cat_l2": "rare categories need no smoothing of their own",
-    "cat_smooth": "rare categories need no smoothing of their own",
+    "cat_l2": "rare categories are not smoothed separately",
+    "cat_smooth": "rare categories are not smoothed separately",
     "ccp_alpha": "trees are limited by max_leaves and min_split_gain, not pruned",
     "criterion": "splits minimise the loss",
     "deterministic": "every fit is deterministic",
@@ -171,7 +171,9 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "zero_as_missing": "NaN, None and NA are missing values; zeros are not",
 }
 
-_OFFSET = Instead("pass offset=…, what is added to scores, in fit and in predictions", "offset")
+_OFFSET = Instead(
+    "pass offset=…, which is added to the scores, in fit and in predictions", "offset"
+)
 _OFFSETS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight, offset)]", "offset")
 _SCORES = "use score(X, y) or hedgerow.cross_validate"
 # AdaBoost and stagewise models, which have rounds, but take no evaluation sets.
@@ -317,7 +319,7 @@ CROSS_VALIDATE: Table = {
     "error_score": "an error in a fold is always raised",
     "estimator": "did you mean 'model'?",
     "eval_metric": "did you mean 'scoring'?",
-    "eval_set": "each fold is evaluated on its held-out rows",
+    "eval_set": "each fold is evaluated on its test rows",
     "feval": "did you mean 'scoring'?",
     "fit_params": "did you mean 'params'?",
     "fold_count": "did you mean 'cv'?",
@@ -344,7 +346,7 @@ CROSS_VALIDATE: Table = {
     "return_cvbooster": "the result has the models: result.models",
     "return_estimator": "the result has the models: result.models",
     "return_indices": "the result has the row indices: result.folds",
-    "return_train_score": "only held-out rows are scored; result.models has the fitted models",
+    "return_train_score": "only test rows are scored; result.models has the fitted models",
     "seed": f"it is random_state of the model; to shuffle rows, {_SPLITTER}",
     "show_stdv": "result.scores has the scores of every fold",
     "shuffle": _SPLITTER,
@@ -370,7 +372,7 @@ _IMPORTANCES = (
     Instead("use feature_importances_", "feature_importances_"),
     Instead("use hedgerow.explain.permutation_importance(model, X, y)"),
 )
-_BOOSTER = "the estimator itself is the model, there is no separate booster"
+_BOOSTER = "the estimator itself is the model; there is no separate booster"
 _HISTORY = Instead("did you mean 'evals_result_'?", _BOOSTING)
 _BEST = Instead("did you mean 'best_iteration_'?", _BOOSTING)
 _BEST_SCORE = Instead("did you mean 'best_score_'?", _BOOSTING)

@@ -531,7 +531,7 @@ def test_what_is_not_there_says_why():
     model.fit(X, NUMBERS)
     with pytest.raises(AttributeError, match="no best_score_, because rounds were not evaluated"):
         _ = model.best_score_
-    with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
+    with pytest.raises(AttributeError, match="auto_ exists only with n_estimators='auto'"):
         _ = model.auto_
     with pytest.raises(
         AttributeError, match="'GradientBoostingRegressor' object has no attribute 'trees'"

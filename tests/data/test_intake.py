@@ -805,7 +805,7 @@ class TestRefusals:
                 learn_schema(X)
 
     def test_ragged_lists_are_refused(self):
-        with pytest.raises(DataError, match="X does not have the shape of an array"):
+        with pytest.raises(DataError, match="X cannot be converted to an array"):
             learn_schema([[1, 2], [3]])
 
     def test_lazy_tables_are_refused(self):

@@ -164,6 +164,7 @@ class _BinnedTrainingSet:
         self.binner = fit_binner(estimator, self.schema, self.table, weights, self.seed, threads)
         binned = self.binner.transform(self.table, columns_only=True, threads=threads)
         limits = CartParams(
+            criterion=getattr(estimator, "criterion", "gini"),
             max_depth=estimator.max_depth or 0,
             max_leaves=estimator.max_leaves or 0,
             min_samples_leaf=estimator.min_samples_leaf,

@@ -30,8 +30,8 @@ def require_initial(
     name = type(estimator).__name__
     if isinstance(classes, list) or is_soft:
         raise ParameterError(
-            f"init_estimator={name}: a y of several labels, or of probabilities, has no initial "
-            "estimator. Pass its scores as offset=…, in fit and in predict."
+            f"init_estimator={name}: an initial estimator cannot be used if y is multilabel or "
+            "contains probabilities. Pass its scores as offset=…, in fit and in predict."
         )
     if classes is None:
         if link == "softmax":
@@ -50,8 +50,9 @@ def fit_initial(
     """Return a clone that is fitted; random states that are None get the seed of the fit."""
     if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ParameterError(
-            f"init_estimator={type(estimator).__name__}: its fit takes no sample_weight, which was "
-            "passed. Fit it yourself, and pass its scores as offset=…, in fit and in predict."
+            f"init_estimator={type(estimator).__name__}: its fit does not accept sample_weight, "
+            "which was passed. Fit it yourself, and pass its scores as offset=…, in fit and in "
+            "predict."
         )
     fitted = clone(estimator)
     parameters = fitted.get_params(deep=True)

@@ -187,5 +187,8 @@ def _device(index: int) -> Any:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise DeviceError(f"device='cuda' needs an NVIDIA GPU with a driver: {error}") from error
     if index >= n_devices:
-        raise DeviceError(f"device='cuda:{index}' does not exist: this machine has {n_devices}.")
+        raise DeviceError(
+            f"device='cuda:{index}' does not exist: the number of GPUs in this "
+            f"machine is {n_devices}."
+        )
     return cupy.cuda.Device(index)

@@ -101,7 +101,7 @@ def read_classification_target(
     warn_of_many_classes(len(classes), workers().count(len(index)), column)
     if len(classes) < fewest_classes:
         raise DataError(
-            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
+            f"y contains only one class ({classes.tolist()[0]!r}), but {estimator_name} needs at "
             "least two classes."
         )
     return classes, index
@@ -136,7 +136,9 @@ def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.flo
             )
         if len(labels) == 1:
             if labels[0] not in (0, 1):
-                raise DataError(f"Column {j} of y holds one class only ({labels.tolist()[0]!r}).")
+                raise DataError(
+                    f"Column {j} of y contains only one class ({labels.tolist()[0]!r})."
+                )
             index[:, j] = labels[0]
             classes[j] = np.array([0, 1], labels.dtype)
     return classes, index.astype(np.float64)

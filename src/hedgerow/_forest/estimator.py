@@ -169,7 +169,7 @@ class Forest(LeafEstimator):
             )
         outputs, target = type(model.outputs).learn(y, model.n_rows)
         if outputs != model.outputs:
-            raise DataError("y has other classes or outputs than the y of fit.")
+            raise DataError("y has different classes or outputs from the y of fit.")
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:

@@ -33,7 +33,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
         "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
         "from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees it is "
-        "64, or no limit if max_depth is given.",
+        "64, or no limit if max_depth is set.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -102,9 +102,9 @@ GROW_POLICY = Parameter(
     "leafwise",
     Options(get_args(GrowPolicy)),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
-    "leaves of a level before the next level. 'symmetric' splits all leaves of a level by the same "
-    "test, the one with the largest sum of their gains; min_split_gain is the minimum of that sum. "
-    "It needs splitter='hist'.",
+    "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
+    "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
+    "total. It needs splitter='hist'.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )

@@ -210,7 +210,8 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
         )
     if "eval_set" in params:
         raise ParameterError(
-            "early_stopping=True uses the holdout as eval_set; params must not have one."
+            "early_stopping=True uses the test rows of each fold as eval_set; params must not "
+            "contain one."
         )
 
 

@@ -117,7 +117,7 @@ def scores_of_arrays(
     return _both(Scored(truth == positive, score, weight, str(classes[positive]), within))
 
 
-_ACCEPTED = "a fitted classifier of two classes"
+_ACCEPTED = "a fitted binary classifier"
 
 
 def _both(scored: Scored) -> Scored:

@@ -122,7 +122,7 @@ def require_monotone(ensemble: Ensemble, directions: Sequence[int]) -> None:
     require_no_slopes(ensemble)
     if not all(is_monotone(tree, directions) for tree in ensemble.trees()):
         raise ParameterError(
-            "monotonic_constraints do not hold for the initial model. Start a new one, without "
+            "monotonic_constraints are violated by the initial model. Start a new model, without "
             "warm_start or init_model."
         )
 
