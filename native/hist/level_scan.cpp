@@ -300,8 +300,8 @@ LeafDivision LevelScan::divide(const LevelLeaf& leaf, const Split& test,
 // If no leaf has missing values, they go to the larger side of those that are divided. A threshold
 // that separates missing values from all numbers is moved behind the last bin, so that larger
 // numbers go the same way.
-void LevelScan::complete(Split& test, std::span<LeafDivision> leaves, int n_bins) const {
-  if (test.categorical) return;
+std::vector<Split> LevelScan::complete(Split& test, std::span<const LeafDivision> leaves,
+                                       int n_bins) const {
   bool any_missing = false, all_left = true;
   std::uint64_t n_left = 0, n_rows = 0;
   for (const LeafDivision& leaf : leaves) {
@@ -311,13 +311,18 @@ void LevelScan::complete(Split& test, std::span<LeafDivision> leaves, int n_bins
     n_left += fixed().count(leaf.left);
     n_rows += fixed().count(leaf.sum);
   }
-  if (!any_missing) test.missing_left = 2 * n_left >= n_rows;
-  if (any_missing && !test.missing_left && all_left)
-    test.bin = static_cast<std::uint8_t>(n_bins - 1);
-  for (LeafDivision& leaf : leaves) {
-    leaf.split.bin = test.bin;
-    leaf.split.missing_left = test.missing_left;
+  if (!test.categorical) {
+    const bool is_behind = any_missing && !test.missing_left && all_left;
+    if (!any_missing) test.missing_left = 2 * n_left >= n_rows;
+    if (is_behind) test.bin = static_cast<std::uint8_t>(n_bins - 1);
   }
+  std::vector<Split> splits;
+  for (const LeafDivision& leaf : leaves) {
+    splits.push_back(leaf.split);
+    splits.back().bin = test.bin;
+    splits.back().missing_left = test.missing_left;
+  }
+  return splits;
 }
 
 }  // namespace hedgerow::hist
