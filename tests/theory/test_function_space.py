@@ -50,7 +50,7 @@ def test_both_descents_lower_the_loss_and_are_drawn():
             assert (np.diff(descent.loss_learner) <= 1e-12).all()
     assert "4 steps, 40 rows" in repr(descent)
     assert list(descent.to_frame()) == ["step", "loss_rows", "loss_learner"]
-    assert len(descent.plot().child_axes) == 2
+    assert len(descent.plot().figure.axes) == 2
 
 
 def test_what_has_no_picture_or_no_gradient_is_refused():
