@@ -66,11 +66,11 @@ class FeatureMapDisplay(Display):
         Parameters
         ----------
         estimator : fitted SVC
-            Of two classes and two columns, with ``kernel="poly", degree=2, coef0=0``.
+            Fitted to two classes and two columns, with ``kernel="poly", degree=2, coef0=0``.
         X, y : rows and their classes
             Usually the training set.
         ax : matplotlib Axes, optional
-            Axes to draw on; the panel in three dimensions takes a part of them.
+            Axes to draw on; the three-dimensional panel takes part of their space.
         """
         require_axes(ax)
         require_fitted(estimator, _ACCEPTED, "estimator")

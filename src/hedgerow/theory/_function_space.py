@@ -98,9 +98,10 @@ class FunctionDescent(Result):
     rows : array of shape (n_steps + 1, n_rows)
         F(x_i) if the values of the rows themselves are changed.
     learner : array of shape (n_steps + 1, n_rows)
-        F(x_i) if a learner is fitted to the negative gradient; fewer steps, if it vanished.
+        F(x_i) if a learner is fitted to the negative gradient; fewer steps if the gradient
+        vanished.
     loss_rows, loss_learner : array of shape (n_steps + 1,)
-        The mean loss of both; that of the Huber loss has the δ of its scores.
+        The mean loss of both; the Huber loss uses the δ of the current scores.
     x : array of shape (n_rows,), or None
         The column of X, if there is only one and it is a number.
     grid, curves : array of shape (n_points,) and (n_steps, n_points), or None

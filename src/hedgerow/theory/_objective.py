@@ -44,7 +44,7 @@ def objective(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Objectiv
     Parameters
     ----------
     model : fitted GradientBoostingClassifier or GradientBoostingRegressor
-        With unchanged parameters since its fit. Its loss is 'log_loss', 'exponential',
+        Its parameters must not have changed since the fit. Its loss is 'log_loss', 'exponential',
         'squared_error', 'absolute_error', 'quantile' with one level, or 'poisson'.
     X, y : rows and their targets
         Usually the training set; on other rows Ω is the same.
