@@ -167,6 +167,7 @@ class _BoostingAttributes:
     reg_lambda: float | Literal["auto"]
     reg_alpha: float
     min_split_gain: float
+    prune: bool
     max_delta_step: float
     max_bins: int
     subsample: float | Literal["auto"]
@@ -569,6 +570,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -640,6 +642,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -735,6 +738,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -800,6 +804,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",

@@ -144,7 +144,7 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "boost_from_average": "scores start at the best constant",
     "cat_l2": "rare categories are not smoothed separately",
     "cat_smooth": "rare categories are not smoothed separately",
-    "ccp_alpha": "trees are limited by max_leaves and min_split_gain, not pruned",
+    "ccp_alpha": "set min_split_gain, and prune=True to apply it after growth",
     "criterion": "splits minimise the loss",
     "deterministic": "every fit is deterministic",
     "devices": _DEVICE,

@@ -96,8 +96,17 @@ _MAY_BE_NOT_STORED = {
     *("estimators", "cv"),
     *("estimator", "init", "init_estimator", "weights", "metric", "kernel"),
 }
-# Parameters that files leave out if they are None, as files did before there was such a parameter.
-_LEFT_OUT_IF_NONE = ("init_estimator",)
+# Parameters that files of some estimators leave out if they have their defaults, as files did
+# before there was such a parameter: the same model is the same file.
+_LEFT_OUT_IF_DEFAULT: Mapping[str, tuple[str, ...]] = {
+    "init_estimator": ("GradientBoosting",),
+    "prune": ("GradientBoosting",),
+    "voting": ("RandomForest", "ExtraTrees"),
+    "class_weight": ("Bagging", "AdaBoost", "KNeighbors", "RadiusNeighbors", "Stagewise"),
+    "criterion": ("AdaBoost",),
+    "search": ("Stagewise",),
+    "normalise": ("Stagewise",),
+}
 # Parameters that do not affect the model: its file is the same for any number of threads, and
 # for any device.
 _NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
@@ -134,10 +143,16 @@ def _full_name(kind: type[Any]) -> str:
 
 
 def _write_parameters(estimator: Estimator) -> Document:
+    later = {
+        parameter.name
+        for parameter in parameters_of(estimator)
+        if type(estimator).__name__.startswith(_LEFT_OUT_IF_DEFAULT.get(parameter.name, ()))
+        and parameter.is_default(getattr(estimator, parameter.name))
+    }
     return {
         name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in _NOT_PART_OF_MODEL and not (name in _LEFT_OUT_IF_NONE and value is None)
+        if name not in _NOT_PART_OF_MODEL and name not in later
     }
 
 
