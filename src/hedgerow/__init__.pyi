@@ -23,6 +23,8 @@ from hedgerow._boosting import Loss as Loss
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
+from hedgerow._ensemble import EnsembleClassifier as _EnsembleClassifier
+from hedgerow._ensemble import EnsembleRegressor as _EnsembleRegressor
 from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
@@ -78,6 +80,8 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DeviceError",
+    "EnsembleClassifier",
+    "EnsembleRegressor",
     "ExportError",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
@@ -194,6 +198,17 @@ class _BoostingAttributes:
     random_state: int | RandomState | None
     n_jobs: int | None
     device: str
+    verbose: int | bool
+
+class _EnsembleAttributes:
+    estimators: Sequence[tuple[str, SklearnEstimator]] | None
+    cv: int | Any
+    n_selections: int
+    refit: bool
+    time_budget: float | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    random_state: int | RandomState | None
+    n_jobs: int | None
     verbose: int | bool
 
 class _ForestAttributes:
@@ -421,6 +436,36 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
         subsample_for_bin: int = 200000,
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
+    ) -> None: ...
+
+class EnsembleClassifier(_EnsembleAttributes, _EnsembleClassifier):
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
+        *,
+        cv: int | Any = 5,
+        n_selections: int = 25,
+        refit: bool = False,
+        time_budget: float | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class EnsembleRegressor(_EnsembleAttributes, _EnsembleRegressor):
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
+        *,
+        cv: int | Any = 5,
+        n_selections: int = 25,
+        refit: bool = False,
+        time_budget: float | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None: ...
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
