@@ -60,7 +60,7 @@ class ModelEnsemble(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the candidates to the folds of a cross-validation, and select the members.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------

@@ -60,8 +60,8 @@ ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
         "cv",
         5,
         any_of(Number(2, MOST, integer=True), _SPLITTER),
-        "Folds of the cross-validation: their number, or a splitter of scikit-learn in which every "
-        "row is in one holdout.",
+        "Folds of the cross-validation: their number, or a scikit-learn splitter that puts every "
+        "row into exactly one test set.",
         Peers(sklearn="cv"),
     ),
     Parameter(
