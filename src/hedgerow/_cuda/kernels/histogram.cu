@@ -217,11 +217,12 @@ inline void add_many(const TreeView& tree, const Leaf& leaf, const RowRange& row
     const uint32_t count = min(Words::kMostRows, rows.count - begin);
     add_rows<Words>(tree, leaf, {rows.begin + begin, count}, columns, words);
     __syncthreads();
+    // Blocks begin at different bins: additions to one place wait for one another.
     for (int i = threadIdx.x; i < Words::kWords; i += blockDim.x) {
-      const GradientSum sum = Words::sum(fixed, words, i);
-      const int column = i % Words::kColumns;
+      const int at = (i + blockIdx.x * blockDim.x) % Words::kWords, column = at % Words::kColumns;
+      const GradientSum sum = Words::sum(fixed, words, at);
       if (sum.hc != 0 && column < columns.count) {
-        add_to_histogram(histogram, i / Words::kColumns, columns.first + column, sum);
+        add_to_histogram(histogram, at / Words::kColumns, columns.first + column, sum);
       }
     }
     __syncthreads();
@@ -248,9 +249,10 @@ inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& ro
 
 // Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first. A
 // block takes some chunks in a row, those of a leaf at once.
-extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, int32_t step) {
+extern "C" __global__ void __launch_bounds__(512, 2)
+    histogram(const __grid_constant__ Fit fit, int32_t step) {
   extern __shared__ uint32_t words[];
-  const StepView view(*fit, step);
+  const StepView view(fit, step);
   const uint64_t n_chunks = view.work.n_chunks();
   const uint64_t n_blocks = min(uint64_t{gridDim.x}, parts_of(n_chunks, kChunksOfBlock));
   if (blockIdx.x >= n_blocks) return;
@@ -258,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, i
   const auto end = static_cast<uint32_t>(n_chunks * (blockIdx.x + 1) / n_blocks);
   while (chunk < end) {
     const Division& division = view.at(chunk, &Division::first_chunk);
-    const TreeView tree{*fit, division.tree};
+    const TreeView tree{fit, division.tree};
     const Leaf& leaf = tree.leaf(division.small);
     const uint32_t size = division.chunk_rows, begin = (chunk - division.first_chunk) * size;
     const uint64_t n_of_leaf = parts_of(leaf.count, size);
