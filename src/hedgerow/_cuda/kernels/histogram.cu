@@ -217,12 +217,11 @@ inline void add_many(const TreeView& tree, const Leaf& leaf, const RowRange& row
     const uint32_t count = min(Words::kMostRows, rows.count - begin);
     add_rows<Words>(tree, leaf, {rows.begin + begin, count}, columns, words);
     __syncthreads();
-    // Blocks begin at different bins: additions to one place wait for one another.
     for (int i = threadIdx.x; i < Words::kWords; i += blockDim.x) {
-      const int at = (i + blockIdx.x * blockDim.x) % Words::kWords, column = at % Words::kColumns;
-      const GradientSum sum = Words::sum(fixed, words, at);
+      const GradientSum sum = Words::sum(fixed, words, i);
+      const int column = i % Words::kColumns;
       if (sum.hc != 0 && column < columns.count) {
-        add_to_histogram(histogram, at / Words::kColumns, columns.first + column, sum);
+        add_to_histogram(histogram, i / Words::kColumns, columns.first + column, sum);
       }
     }
     __syncthreads();
