@@ -146,7 +146,7 @@ def test_balanced_classes_have_the_same_initial_weight():
 
 
 def test_a_class_weight_for_a_class_that_does_not_exist_is_refused():
-    with pytest.raises(ParameterError, match=r"class_weight has \[9\]"):
+    with pytest.raises(ParameterError, match=r"class_weight refers to \[9\]"):
         hr.AdaBoostClassifier(class_weight={9: 1.0}).fit(X, FOUR)
 
 

@@ -50,12 +50,12 @@ def test_both_descents_lower_the_loss_and_are_drawn():
             assert (np.diff(descent.loss_learner) <= 1e-12).all()
     assert "4 steps, 40 rows" in repr(descent)
     assert list(descent.to_frame()) == ["step", "loss_rows", "loss_learner"]
-    assert len(descent.plot().child_axes) == 2
+    assert len(descent.plot().figure.axes) == 2
 
 
 def test_what_has_no_picture_or_no_gradient_is_refused():
     wide = theory.function_descent(np.column_stack([X, X]), Y, n_steps=1)
-    with pytest.raises(DataError, match="one column"):
+    with pytest.raises(DataError, match="one numeric column"):
         wide.plot()
     for arguments in ({"loss": "hinge"}, {"n_steps": 0}):
         with pytest.raises(ParameterError, match=next(iter(arguments))):

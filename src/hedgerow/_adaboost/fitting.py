@@ -122,7 +122,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
     """Read a target: return the sorted classes and each row's class index."""
     classes, labels = read_classification_target(y, n_rows)
     if len(classes) > MAX_CLASSES:
-        raise DataError(f"y holds {len(classes)} classes; at most {MAX_CLASSES} are supported.")
+        raise DataError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     return classes, labels.astype(np.intp)
 
 

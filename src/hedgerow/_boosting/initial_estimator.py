@@ -80,11 +80,12 @@ def initial_scores(
     scores = scores.reshape(n_rows, -1) if scores.ndim == 1 else scores
     if link == "sorted" and scores.shape[1] == 1:  # one prediction for all quantiles
         scores = np.tile(scores, (1, n_outputs))
-    if scores.shape != (n_rows, n_outputs) or not np.isfinite(scores).all():
+    has_shape = scores.shape == (n_rows, n_outputs)
+    if not has_shape or not np.isfinite(scores).all():
+        problem = "some are not finite" if has_shape else f"their shape is {scores.shape}"
         raise ParameterError(
-            f"init_estimator={type(estimator).__name__}: its predictions have the shape "
-            f"{scores.shape}, or are not finite; they must be numbers of shape "
-            f"({n_rows}, {n_outputs})."
+            f"init_estimator={type(estimator).__name__}: its predictions must be finite numbers of "
+            f"shape ({n_rows}, {n_outputs}), but {problem}."
         )
     return scores
 

@@ -95,8 +95,8 @@ def memory_estimate(
 
     Returns
     -------
-    MemoryEstimate ``total`` is the peak memory of the process in bytes, and ``parts`` lists its
-    components.
+    MemoryEstimate
+        ``total`` is the peak memory of the process in bytes, and ``parts`` lists its components.
 
     Examples
     --------

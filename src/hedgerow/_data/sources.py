@@ -227,7 +227,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         raise
     if isinstance(frame, nw.LazyFrame):
         raise ColumnTypeError(
-            "X is a lazy table, which is not computed yet: call its collect() (Polars) or "
+            "X is a lazy table, which has not been computed yet: call its collect() (Polars) or "
             "compute() (Dask) first."
         )
     if isinstance(frame, nw.Series):

@@ -155,9 +155,9 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         )
     if model.init_estimator is not None:
         raise ExportError(
-            f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
-            "which cannot be exported with them. Fit with offset=… in place of init_estimator: the "
-            "exported scores are then those to which the offset is added."
+            "the trees are added to the predictions of "
+            f"init_estimator={type(model.init_estimator).__name__}, which cannot be exported. Fit "
+            "with offset=… instead of init_estimator, and add the offset to the exported scores."
         )
     names = tuple(internals(estimator).output_names(model))
     classes: tuple[NDArray[Any], ...] = ()

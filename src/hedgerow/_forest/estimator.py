@@ -310,8 +310,8 @@ class ForestRegressor(LeafRegressor, Forest):
 
         Returns
         -------
-        array of shape (n_rows, n_quantiles), or (n_rows,) for one number With several outputs,
-        there is an additional last axis.
+        array of shape (n_rows, n_quantiles), or (n_rows,) for one number
+            With several outputs, there is an additional last axis.
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():

@@ -14,6 +14,7 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import (
     AUTO,
     COUNT,
+    FLAG,
     FRACTION,
     NOT_NEGATIVE,
     NOTHING,
@@ -89,6 +90,15 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         group="Regularisation",
     ),
     Parameter(
+        "prune",
+        False,
+        FLAG,
+        "Whether min_split_gain is applied after growth: trees are grown without it, and splits "
+        "are then cut from the bottom up, if both children are leaves and the gain is not above "
+        "min_split_gain. A split that gains little is kept if splits below it gain enough.",
+        group="Regularisation",
+    ),
+    Parameter(
         "max_delta_step",
         0.0,
         NOT_NEGATIVE,
@@ -142,7 +152,10 @@ class GrowthParams:
     reg_lambda, reg_alpha : float
         L2 and L1 penalty on leaf weights.
     min_split_gain : float
-        Minimum gain of a split (γ).
+        Minimum gain of a split (γ) during growth.
+    prune_below : float
+        Minimum gain of splits whose children are leaves, applied after growth, from the bottom up;
+        0 is no pruning. It is subtracted from all gains, as min_split_gain is.
     max_delta_step : float
         Maximum absolute leaf weight before shrinkage; 0 is no limit.
     learning_rate : float
@@ -188,6 +201,7 @@ class GrowthParams:
     reg_lambda: float = 1.0
     reg_alpha: float = 0.0
     min_split_gain: float = 0.0
+    prune_below: float = 0.0
     max_delta_step: float = 0.0
     learning_rate: float = 0.1
     grow_policy: GrowPolicy = "leafwise"
@@ -216,7 +230,9 @@ class GrowthParams:
         parameters = vars(estimator)
         names = (field.name for field in fields(cls) if field.name in parameters)
         values: dict[str, Any] = {name: parameters[name] for name in names}
-        limits = {name: 0 for name, value in values.items() if value is None}
+        limits: dict[str, float] = {name: 0 for name, value in values.items() if value is None}
+        if parameters.get("prune", False):
+            limits |= {"min_split_gain": 0.0, "prune_below": values["min_split_gain"]}
         return cls(**values | limits | others)
 
     def usable_features(self, n_features: int) -> list[int]:

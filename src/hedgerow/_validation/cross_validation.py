@@ -129,8 +129,9 @@ def cross_validate(
 
     Returns
     -------
-    CrossValidation Scores, out-of-fold predictions and models. The keys of scikit-learn's
-    `cross_validate` work as well, as in ``result["test_score"]``.
+    CrossValidation
+        Scores, out-of-fold predictions and models. The keys of scikit-learn's `cross_validate` work
+        as well, as in ``result["test_score"]``.
 
     Notes
     -----

@@ -224,8 +224,9 @@ class DaskBoosting(DaskScores):
 
         Raises
         ------
-        ClusterError If workers were lost more often than ``hedgerow.retries`` in Dask's
-        configuration allows, or a partition cannot be loaded.
+        ClusterError
+            If workers were lost more often than ``hedgerow.retries`` in Dask's configuration
+            allows, or a partition cannot be loaded.
         """
         train = {"X": X, "y": y, "sample_weight": sample_weight}
         train |= {"groups": groups, "offset": offset}

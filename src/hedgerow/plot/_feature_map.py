@@ -17,7 +17,7 @@ from hedgerow.plot._colors import INK, class_colors, marker
 from hedgerow.plot._display import SMALL, Display, open_frame, panel, require_axes, short
 from hedgerow.theory._voters import require_fitted
 
-_ACCEPTED = "a fitted SVC of two classes with kernel='poly', degree=2 and coef0=0"
+_ACCEPTED = "a fitted binary SVC with kernel='poly', degree=2 and coef0=0"
 GRID = 200  # points of the boundary in each direction
 
 
@@ -66,18 +66,18 @@ class FeatureMapDisplay(Display):
         Parameters
         ----------
         estimator : fitted SVC
-            Of two classes and two columns, with ``kernel="poly", degree=2, coef0=0``.
+            Fitted to two classes and two columns, with ``kernel="poly", degree=2, coef0=0``.
         X, y : rows and their classes
             Usually the training set.
         ax : matplotlib Axes, optional
-            Axes to draw on; the panel in three dimensions takes a part of them.
+            Axes to draw on; the three-dimensional panel takes part of their space.
         """
         require_axes(ax)
         require_fitted(estimator, _ACCEPTED, "estimator")
         _require_map(estimator)
         points = np.asarray(X, np.float64)
         if points.ndim != 2 or points.shape[1] != 2:
-            raise DataError(f"X has shape {points.shape}, but the picture needs two columns.")
+            raise DataError(f"X has shape {points.shape}, but the plot needs two columns.")
         gamma = kernel_gamma(estimator)
         weights = np.asarray(estimator.dual_coef_)[0]
         return cls(

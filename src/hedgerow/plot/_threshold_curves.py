@@ -223,7 +223,8 @@ class _ThresholdCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted binary classifier Any with `predict_proba` or `decision_function`.
+        estimator : fitted binary classifier
+            Any with `predict_proba` or `decision_function`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         sample_weight : array of shape (n_rows,), optional

@@ -15,11 +15,10 @@ import numpy as np
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.target import read_regression_target
 from hedgerow._params import COUNT, Options, Parameter
-from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
+from hedgerow._result import Columns, Result
 from hedgerow._stagewise import StagewiseRegressor
 from hedgerow._stagewise.losses import regression_loss
 from hedgerow._types import Floats
-from hedgerow.exceptions import DataError
 
 _LOSS = Parameter(
     "loss", "absolute_error", Options(("squared_error", "absolute_error", "huber", "poisson")), ""
@@ -41,7 +40,7 @@ def function_descent(
     Parameters
     ----------
     X : table of shape (n_rows, n_features)
-        Any table that the learner accepts. The picture needs one column of numbers.
+        Any table that the learner accepts. The plot needs a single numeric column.
     y : array of shape (n_rows,)
         The target.
     loss : {"squared_error", "absolute_error", "huber", "poisson"}
@@ -99,9 +98,10 @@ class FunctionDescent(Result):
     rows : array of shape (n_steps + 1, n_rows)
         F(x_i) if the values of the rows themselves are changed.
     learner : array of shape (n_steps + 1, n_rows)
-        F(x_i) if a learner is fitted to the negative gradient; fewer steps, if it vanished.
+        F(x_i) if a learner is fitted to the negative gradient; fewer steps if the gradient
+        vanished.
     loss_rows, loss_learner : array of shape (n_steps + 1,)
-        The mean loss of both; that of the Huber loss has the δ of its scores.
+        The mean loss of both; the Huber loss uses the δ of the current scores.
     x : array of shape (n_rows,), or None
         The column of X, if there is only one and it is a number.
     grid, curves : array of shape (n_points,) and (n_steps, n_points), or None
@@ -131,44 +131,9 @@ class FunctionDescent(Result):
             "loss_learner": self.loss_learner[:n_steps],
         }
 
-    def _figure_size(self) -> tuple[float, float]:
-        return 9.6, 3.8
-
-    def _draw(self, ax: Any) -> None:
-        if self.x is None or self.grid is None or self.curves is None:
-            raise DataError("the picture needs a table X with one column of numbers.")
-        ax.set_axis_off()
-        left, right = (ax.inset_axes((place, 0.0, 0.47, 1.0)) for place in (0.0, 0.53))
-        order = np.argsort(self.x, kind="stable")
-        for panel in (left, right):
-            panel.plot(self.x, self.y, "o", color=GREY, fillstyle="none", zorder=3, label="y")
-            panel.spines[["top", "right"]].set_visible(False)
-            panel.set_xlabel("x")
-        for step, F in enumerate(self.rows):
-            style = {"alpha": 0.25 + 0.75 * step / (len(self.rows) - 1), "markersize": 3}
-            last = step == len(self.rows) - 1
-            values = self._predictions(F)[order]
-            left.plot(self.x[order], values, "o", color=BROWN, **style, label=_after(step, last))
-        for step, F in enumerate(self.curves, start=1):
-            alpha = 0.25 + 0.75 * step / len(self.curves)
-            last = step == len(self.curves)
-            values = self._predictions(F)
-            right.plot(self.grid, values, color=GREEN, alpha=alpha, label=_after(step, last))
-        left.set_title("steps on the rows themselves", fontsize="medium")
-        right.set_title("a learner fitted to the negative gradient", fontsize="medium")
-        right.set_ylim(left.get_ylim())
-        right.set_yticklabels([])
-        for panel in (left, right):
-            panel.legend(frameon=False, fontsize="small")
-
-    def _predictions(self, F: Floats) -> Floats:
+    def predictions(self, F: Floats) -> Floats:
+        """Return the predictions of scores."""
         return np.exp(F) if self.link == "log" else F
-
-
-def _after(step: int, last: bool) -> str | None:
-    if step == 0:
-        return "F₀"
-    return f"after step {step}" if step == 1 or last else None
 
 
 def _on_rows(y: Floats, start: Floats, loss_name: str, n_steps: int) -> Floats:

@@ -154,7 +154,7 @@ def test_strings_are_refused_with_advice():
         ({"intercept_scaling": -1.0}, "intercept_scaling=-1.0 is not allowed"),
         ({"multi_class": "ovo"}, "multi_class='ovo' is not allowed"),
         ({"n_jobs": 0}, "n_jobs=0 is not allowed"),
-        ({"class_weight": {7: 1.0}}, "class_weight has"),
+        ({"class_weight": {7: 1.0}}, "class_weight refers to"),
     ],
     ids=str,
 )

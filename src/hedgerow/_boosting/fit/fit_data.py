@@ -114,6 +114,7 @@ class Settings:
                 "output at a time."
             )
         _require_symmetric_engine(estimator)
+        _require_prunable(estimator)
         if estimator.device != "cpu":
             require_supported(estimator.device, estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
@@ -141,6 +142,21 @@ def _require_symmetric_engine(estimator: TableEstimator) -> None:
                 f"grow_policy='symmetric' cannot be used with {name}={value!r}. Use "
                 f"{name}={advice!r}, or another grow_policy."
             )
+
+
+def _require_prunable(estimator: TableEstimator) -> None:
+    if not estimator.prune:
+        return
+    if estimator.grow_policy == "symmetric":
+        raise ParameterError(
+            "prune=True cannot be used with grow_policy='symmetric': the leaves of a level share "
+            "one test. Use another grow_policy, or prune=False."
+        )
+    if estimator.monotonic_constraints is not None:
+        raise ParameterError(
+            "prune=True cannot be used with monotonic_constraints yet: the values of leaves depend "
+            "on one another. Use prune=False."
+        )
 
 
 def is_auto(value: Any) -> bool:
