@@ -30,6 +30,7 @@ ROUNDS = {"n_estimators": 6, "learning_rate": 0.2}
 BOOSTING: tuple[dict[str, Any], ...] = (
     {},
     {"grow_policy": "levelwise", "max_leaves": None, "max_depth": 4},
+    {"grow_policy": "symmetric"},
     {"boosting": "dart", "skip_drop": 0.0, "drop_rate": 0.5},
     {"splitter": "exact"},
     {"linear_leaves": True},

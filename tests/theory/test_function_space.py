@@ -55,7 +55,7 @@ def test_both_descents_lower_the_loss_and_are_drawn():
 
 def test_what_has_no_picture_or_no_gradient_is_refused():
     wide = theory.function_descent(np.column_stack([X, X]), Y, n_steps=1)
-    with pytest.raises(DataError, match="one column"):
+    with pytest.raises(DataError, match="one numeric column"):
         wide.plot()
     for arguments in ({"loss": "hinge"}, {"n_steps": 0}):
         with pytest.raises(ParameterError, match=next(iter(arguments))):

@@ -222,8 +222,8 @@ def _check_same_samples(sampling: BootstrapSamples, last: BootstrapSamples) -> N
         )
     if not have_same_classes(sampling, last):
         raise DataError(
-            "y has other classes in some rows than in the fit that warm_start=True continues, and "
-            "the samples of the trees depend on them."
+            "y: some rows have a different class from the fit that warm_start=True continues, and "
+            "the samples of the trees depend on the classes."
         )
 
 

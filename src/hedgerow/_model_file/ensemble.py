@@ -102,7 +102,9 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     if stored.flag("has_encoder"):
         schema = stored.schema()
         encoder = _read_encoder(stored, schema)
-        require(schema.n_features == attributes.get("n_features_in_"), "schema has other columns")
+        require(
+            schema.n_features == attributes.get("n_features_in_"), "schema has different columns"
+        )
     for member in members:
         _check_member(member, attributes, encoder, outputs)
     model = EnsembleModel(outputs, members, schema, encoder, fold, is_refit)
@@ -143,7 +145,7 @@ def _read_encoder(stored: Stored, schema: TableSchema) -> TableEncoder:
     require(are_right and all(a.ndim == 1 for a in arrays.values()), "the encoder is invalid")
     encoder = TableEncoder(**arrays)
     lengths = [len(arrays[name]) for name in _ENCODER[:4]]
-    require(lengths == [n, n, n, n + 1], "the encoder has another number of features")
+    require(lengths == [n, n, n, n + 1], "the encoder has a different number of features")
     finite = np.isfinite(encoder.centre).all() and np.isfinite(encoder.scale).all()
     require(finite and (encoder.scale >= 0.0).all(), "the encoder is not finite")
     starts, codes = encoder.category_starts, encoder.category_codes

@@ -17,7 +17,7 @@ from hedgerow.plot._colors import INK, class_colors, marker
 from hedgerow.plot._display import SMALL, Display, open_frame, panel, require_axes, short
 from hedgerow.theory._voters import require_fitted
 
-_ACCEPTED = "a fitted SVC of two classes with kernel='poly', degree=2 and coef0=0"
+_ACCEPTED = "a fitted binary SVC with kernel='poly', degree=2 and coef0=0"
 GRID = 200  # points of the boundary in each direction
 
 
@@ -77,7 +77,7 @@ class FeatureMapDisplay(Display):
         _require_map(estimator)
         points = np.asarray(X, np.float64)
         if points.ndim != 2 or points.shape[1] != 2:
-            raise DataError(f"X has shape {points.shape}, but the picture needs two columns.")
+            raise DataError(f"X has shape {points.shape}, but the plot needs two columns.")
         gamma = kernel_gamma(estimator)
         weights = np.asarray(estimator.dual_coef_)[0]
         return cls(

@@ -18,7 +18,7 @@ PALEST = 0.25  # opacity of the first step
 def draw_descent(descent: FunctionDescent, ax: Any) -> None:
     """Draw the steps on the rows on axes, and the learner's in a panel to their right."""
     if descent.x is None:
-        raise DataError("the picture needs a table X with one column of numbers.")
+        raise DataError("the plot needs a table X with one numeric column.")
     beside = panel(ax, "right", 0.5)
     _draw_rows(descent, ax)
     _draw_learner(descent, beside)

@@ -42,8 +42,8 @@ def diversity(model: Any, X: Any, y: Any, *, out_of_fold: bool = True) -> Ensemb
     y : array of shape (n_rows,)
         Their targets.
     out_of_fold : bool
-        Whether each row is predicted by the models that were not fitted to it. False is for other
-        rows than those of fit.
+        Whether each row is predicted by the models that were not fitted to it. False is for rows
+        that were not used in fit.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def function_descent(
     Parameters
     ----------
     X : table of shape (n_rows, n_features)
-        Any table that the learner accepts. The picture needs one column of numbers.
+        Any table that the learner accepts. The plot needs a single numeric column.
     y : array of shape (n_rows,)
         The target.
     loss : {"squared_error", "absolute_error", "huber", "poisson"}

@@ -142,7 +142,7 @@ def _require_sum(model: Any) -> None:
             hasattr(model, "auto_") and model.auto_.n_members > 1
         ),
         "linear_leaves=True gives leaves slopes": fitted.ensemble.slopes is not None,
-        "init_estimator adds scores that are no trees": fitted.init_estimator is not None,
+        "init_estimator adds scores that do not come from trees": fitted.init_estimator is not None,
     }
     for reason, applies in reasons.items():
         if applies:

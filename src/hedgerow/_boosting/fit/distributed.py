@@ -10,7 +10,6 @@ from hedgerow.exceptions import ParameterError
 _REFUSED = (
     ("splitter", "exact", "Use splitter='hist'."),
     ("splitter", "approx", "Use splitter='hist'."),
-    ("grow_policy", "symmetric", "Use grow_policy='leafwise' or 'levelwise'."),
     ("linear_leaves", True, "Use linear_leaves=False."),
     ("boosting", "dart", "Use boosting='gradient'."),
 )
