@@ -160,6 +160,7 @@ class _BoostingAttributes:
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init: Literal["constant", "zero"]
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -563,6 +564,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
@@ -637,6 +639,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -703,6 +706,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
     )
     quantile: float | Sequence[float] | NDArray[Any]
     delta: float | None
+    leaf_step: Literal["newton", "minimum"]
     tweedie_power: float
     init_estimator: SklearnEstimator | None
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
@@ -729,10 +733,12 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         | Callable[..., Any] = "squared_error",
         quantile: float | Sequence[float] | NDArray[Any] = 0.5,
         delta: float | None = None,
+        leaf_step: Literal["newton", "minimum"] = "newton",
         tweedie_power: float = 1.5,
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
@@ -801,6 +807,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",

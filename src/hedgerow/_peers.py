@@ -140,7 +140,7 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "allow_writing_files": "training writes no files",
     "bagging_freq": "rows are sampled in every round",
     "bagging_temperature": "split scores are not randomised",
-    "base_score": "scores start at the best constant",
+    "base_score": "scores start at the best constant, or at 0 with init='zero'",
     "boost_from_average": "scores start at the best constant",
     "cat_l2": "rare categories are not smoothed separately",
     "cat_smooth": "rare categories are not smoothed separately",

@@ -100,6 +100,8 @@ _MAY_BE_NOT_STORED = {
 # before there was such a parameter: the same model is the same file.
 _LEFT_OUT_IF_DEFAULT: Mapping[str, tuple[str, ...]] = {
     "init_estimator": ("GradientBoosting",),
+    "init": ("GradientBoosting",),
+    "leaf_step": ("GradientBoosting",),
     "prune": ("GradientBoosting",),
     "sketch": ("GradientBoosting",),
     "voting": ("RandomForest", "ExtraTrees"),

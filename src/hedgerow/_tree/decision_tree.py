@@ -23,7 +23,7 @@ from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
 from hedgerow._tree.cart import n_candidate_features
-from hedgerow._tree.export import Wording, lines_of
+from hedgerow._tree.export import Wording, lines_of, value_text
 from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
@@ -152,13 +152,11 @@ class DecisionTree(LeafEstimator):
 
         def leaf_text(node: int) -> str:
             weight = f" (weight {model.tree.cover[node]:.{decimals}f})" if show_weights else ""
-            return self._value_text(model.tree.value[node : node + 1], decimals) + weight
+            value = model.tree.value[node : node + 1]
+            return value_text(model.outputs, value, decimals) + weight
 
         lines = lines_of(model.tree, wording, leaf_text, max_depth, max(spacing, 1))
         return "\n".join(lines) + "\n"
-
-    def _value_text(self, value: Floats, decimals: int) -> str:
-        raise NotImplementedError
 
     def _additive_trees(self) -> AdditiveTrees:
         model: TreeModel = self._fitted_model()
@@ -224,15 +222,6 @@ class DecisionTreeClassifier(LeafClassifier, DecisionTree):
     _outputs = ClassOutputs
     _parameters = parameters_for("classifier", TREE_PARAMETERS)
 
-    def _value_text(self, value: Floats, decimals: int) -> str:
-        outputs = self._class_outputs()
-        label = outputs.labels(outputs.votes(value))[0]
-        shares = [
-            "[" + ", ".join(f"{share:.{decimals}f}" for share in p[0]) + "]"
-            for p in outputs.probabilities(value)
-        ]
-        return f"class: {label}  {' '.join(shares)}"
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
@@ -270,7 +259,3 @@ class DecisionTreeRegressor(LeafRegressor, DecisionTree):
 
     _outputs = NumberOutputs
     _parameters = parameters_for("regressor", TREE_PARAMETERS)
-
-    def _value_text(self, value: Floats, decimals: int) -> str:
-        numbers = ", ".join(f"{number:.{decimals}f}" for number in value[0])
-        return f"value: [{numbers}]"

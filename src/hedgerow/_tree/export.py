@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow._data.names import labels_of
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import TableSchema
 from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
 
 _MAX_CATEGORIES = 6  # listed in a line
+EVERY_NUMBER = float(np.finfo(np.float64).max)  # the threshold between all numbers and missing
 
 
 class Wording:
@@ -39,9 +42,9 @@ class Wording:
         feature = int(tree.feature[node])
         name, missing_left = self.names[feature], bool(tree.missing_left[node])
         if tree.category_set[node] >= 0:
-            left, right = map(_join, self.categories(tree, node))
+            left, right = map(join_categories, self.categories(tree, node))
             conditions = f"{name} in {{{left}}}", f"{name} in {{{right}}}"
-        elif tree.threshold[node] == np.finfo(np.float64).max:
+        elif tree.threshold[node] == EVERY_NUMBER:
             return f"{name} is not missing", f"{name} is missing"
         else:
             threshold = f"{tree.threshold[node]:.{self.decimals}f}"
@@ -62,7 +65,8 @@ class Wording:
         )
 
 
-def _join(values: Sequence[Any]) -> str:
+def join_categories(values: Sequence[Any]) -> str:
+    """Return the first categories, and how many more there are."""
     text = ", ".join(str(value) for value in values[:_MAX_CATEGORIES])
     more = len(values) - _MAX_CATEGORIES
     return text if more <= 0 else f"{text}, … {more} more"
@@ -87,3 +91,16 @@ def lines_of(
             left, right = wording.sides(tree, node)
             stack.append((int(tree.right[node]), depth + 1, right))
             stack.append((int(tree.left[node]), depth + 1, left))
+
+
+def value_text(outputs: Outputs, value: Floats, decimals: int) -> str:
+    """Return what a leaf predicts: a class and the shares of all, or numbers; `value` is a row."""
+    if not isinstance(outputs, ClassOutputs):
+        return f"value: {_listed(value[0], decimals)}"
+    label = outputs.labels(outputs.votes(value))[0]
+    shares = [_listed(p[0], decimals) for p in outputs.probabilities(value)]
+    return f"class: {label}  {' '.join(shares)}"
+
+
+def _listed(numbers: Floats, decimals: int) -> str:
+    return "[" + ", ".join(f"{number:.{decimals}f}" for number in numbers) + "]"

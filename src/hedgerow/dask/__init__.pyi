@@ -156,6 +156,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init: Literal["constant", "zero"]
     init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
@@ -214,6 +215,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
@@ -279,6 +281,7 @@ class GradientBoostingRanker(DaskRanking):
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init: Literal["constant", "zero"]
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
     min_samples_leaf: int | Literal["auto"]
@@ -334,6 +337,7 @@ class GradientBoostingRanker(DaskRanking):
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int | Literal["auto"] = "auto",
@@ -401,10 +405,12 @@ class GradientBoostingRegressor(DaskBoosting):
     )
     quantile: float | Sequence[float] | NDArray[Any]
     delta: float | None
+    leaf_step: Literal["newton", "minimum"]
     tweedie_power: float
     learning_rate: float | Literal["auto"]
     n_estimators: int | Literal["auto"]
     budget: Literal["quick", "balanced", "thorough"] | float
+    init: Literal["constant", "zero"]
     init_estimator: SklearnEstimator | None
     max_leaves: int | Literal["auto"] | None
     max_depth: int | None
@@ -472,10 +478,12 @@ class GradientBoostingRegressor(DaskBoosting):
         | Callable[..., Any] = "squared_error",
         quantile: float | Sequence[float] | NDArray[Any] = 0.5,
         delta: float | None = None,
+        leaf_step: Literal["newton", "minimum"] = "newton",
         tweedie_power: float = 1.5,
         learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int | Literal["auto"] = "auto",
         budget: Literal["quick", "balanced", "thorough"] | float = "balanced",
+        init: Literal["constant", "zero"] = "constant",
         init_estimator: SklearnEstimator | None = None,
         max_leaves: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,

@@ -10,6 +10,7 @@ from hedgerow.explain._importance import Importance, importance
 from hedgerow.explain._interaction import InteractionStrength, interaction_strength
 from hedgerow.explain._partial import PartialDependence, partial_dependence
 from hedgerow.explain._permutation import permutation_importance
+from hedgerow.explain._rules import export_rules
 from hedgerow.explain._shap import ShapValues, shap_values, to_shap
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ShapValues",
     "accumulated_effects",
     "additive_trees",
+    "export_rules",
     "importance",
     "interaction_strength",
     "partial_dependence",

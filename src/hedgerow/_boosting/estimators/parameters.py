@@ -139,6 +139,17 @@ PARAMETERS: tuple[Parameter, ...] = (
         group="Loss",
     ),
     Parameter(
+        "leaf_step",
+        "newton",
+        Options(("newton", "minimum")),
+        "Leaf values of loss='huber', 'pseudo_huber' and 'log_cosh': 'newton' is one step on a "
+        "parabola that touches the loss from above; 'minimum' is the value that minimises the "
+        "penalised loss of the leaf, which is slower.",
+        only="regressor",
+        used=With("loss", Options(("huber", "pseudo_huber", "log_cosh"))),
+        group="Loss",
+    ),
+    Parameter(
         "tweedie_power",
         1.5,
         Number(1, 2),
@@ -178,6 +189,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         "four times as much, and a number is a multiple of 'balanced'.",
         Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
+        group="Rounds and learning rate",
+    ),
+    Parameter(
+        "init",
+        "constant",
+        Options(("constant", "zero")),
+        "Scores before the first round: the constant that minimises the loss, or 0. Offsets and "
+        "the predictions of init_estimator are added to it.",
         group="Rounds and learning rate",
     ),
     Parameter(

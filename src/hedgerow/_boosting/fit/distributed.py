@@ -11,6 +11,7 @@ _REFUSED = (
     ("splitter", "exact", "Use splitter='hist'."),
     ("splitter", "approx", "Use splitter='hist'."),
     ("linear_leaves", True, "Use linear_leaves=False."),
+    ("leaf_step", "minimum", "Use leaf_step='newton'."),
     ("boosting", "dart", "Use boosting='gradient'."),
 )
 
@@ -18,7 +19,7 @@ _REFUSED = (
 def require_distributable(problem: Problem, settings: Settings) -> None:
     """Refuse what several workers cannot do together."""
     for name, value, advice in _REFUSED:
-        if getattr(settings.params, name) == value:
+        if getattr(settings.params, name, None) == value:
             raise _refusal(f"{name}={value!r}", advice)
     if settings.params.device != "cpu":
         raise _refusal(f"device={settings.params.device!r}", "Use device='cpu'.")

@@ -16,6 +16,8 @@ from hedgerow._boosting.fit.loop import RoundGrower
 from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.losses.formula import LeafSearch
+from hedgerow._boosting.losses.leaf_minimum import LeafMinimum
+from hedgerow._boosting.losses.regression import RobustLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
 from hedgerow._cuda.device import open_device
@@ -30,6 +32,7 @@ from hedgerow._tree.leaves import LeafSlopes
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._tree.trainer import RowSampler, Trainer
 from hedgerow._types import Floats
+from hedgerow.exceptions import ParameterError
 
 GrowRound = Callable[[int], Sequence[Tree]]
 
@@ -270,12 +273,25 @@ def growth_params(
     )
 
 
-def leaf_search(problem: Problem, settings: Settings, train: Dataset) -> LeafSearch | None:
-    """Return how leaf values of a formula loss are replaced after a tree has grown."""
-    if not isinstance(problem.loss, FormulaLoss):
+def leaf_search(
+    problem: Problem, settings: Settings, train: Dataset
+) -> LeafSearch | LeafMinimum | None:
+    """Return how leaf values are replaced after a tree has grown, if they are searched for."""
+    params, target = settings.params, train.target_by_output
+    rate, max_step = params.learning_rate, params.max_delta_step
+    if isinstance(problem.loss, FormulaLoss):
+        return LeafSearch(problem.loss, target, rate, max_step)
+    if getattr(params, "leaf_step", "newton") == "newton":
         return None
-    rate, max_step = settings.params.learning_rate, settings.params.max_delta_step
-    return LeafSearch(problem.loss, train.target_by_output, rate, max_step)
+    if not isinstance(problem.loss, RobustLoss):
+        if problem.loss.n_outputs > 1:
+            raise ParameterError(
+                f"leaf_step='minimum' supports one output, but y has {problem.loss.n_outputs}."
+            )
+        return None  # a warning has said that it has no effect
+    weights = problem.loss.row_weights(target, train.weights)
+    penalties = float(params.reg_lambda), float(params.reg_alpha)
+    return LeafMinimum(problem.loss, weights, rate, max_step, *penalties)
 
 
 def row_sampler(train: Dataset, settings: Settings) -> RowSampler:

@@ -137,6 +137,8 @@ def encode_and_bin(
         binner, binned = _fit_binner(problem, schema, settings, train, drops)
         balanced = train.balanced_like(train) if settings.is_balanced else train
         base_score = base_score_of(problem.loss, balanced)
+        if settings.params.init == "zero":
+            base_score = np.zeros_like(base_score)
     else:
         statistics, binner = initial_model.statistics, initial_model.binner
         train = encode_like_initial_model(problem, train, n_threads)

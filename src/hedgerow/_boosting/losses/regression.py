@@ -213,6 +213,18 @@ class RobustLoss(NativeLoss):
         delta = weighted_quantile(size, weights, SQUARED_FRACTION)
         return (delta or workers().smallest(size[size > 0.0].min(initial=1.0)),)
 
+    def derivatives(self, residual: Floats, delta: float) -> tuple[Floats, Floats]:
+        """Return the first and the true second derivative at residuals score − target."""
+        z = residual / delta
+        if self.name == "huber":
+            return delta * np.clip(z, -1.0, 1.0), (np.abs(z) <= 1.0).astype(np.float64)
+        if self.name == "pseudo_huber":
+            root = np.sqrt(1.0 + z * z)
+            return residual / root, 1.0 / (root * root * root)
+        decay = exp(-2.0 * np.abs(z))
+        tanh = np.sign(z) * (1.0 - decay) / (1.0 + decay)
+        return delta * tanh, 1.0 - tanh * tanh
+
     def base_score(self, target: Floats, weights: Floats | None) -> Floats:
         """Return the best constant; the median, as in Friedman's paper, if δ is adaptive."""
         median = weighted_quantile(target, weights, 0.5)
