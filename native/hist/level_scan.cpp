@@ -21,25 +21,46 @@ Penalties in_units(const Penalties& penalties, const FixedPoint& fixed) {
           penalties.cap * (fixed.h_unit / fixed.g_unit)};
 }
 
-// The sum of the scores of both sides where no weight is capped and no denominator is zero: one
-// division instead of two.
-struct FreeScore {
-  Penalties penalties;
+// The gradient sums G and the denominators H + λ of both sides of eight tests.
+struct TestSides {
+  Double8 G_left, G_right, a, b;
 
-  Double8 operator()(Double8 G_left, Double8 G_right, Double8 a, Double8 b) const {
-    const auto score = two_sided_fraction(soft_threshold(G_left, penalties.alpha),
-                                          soft_threshold(G_right, penalties.alpha), a, b);
-    return score.numerator / score.denominator;
+  TestSides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, Long8 g, Long8 h)
+      : G_left(to_double(g)),
+        G_right(to_double(leaf.g - g)),
+        a(to_double(h) + lambda),
+        b(to_double(static_cast<std::int64_t>(fixed.h_steps(leaf)) - h) + lambda) {}
+};
+
+// What a leaf gains by eight tests with the sums g and h on the left, if there is no penalty but λ:
+// a constant and a multiple of one fraction (see shared/objective.hpp).
+struct PlainGain {
+  double lambda, both_sides, mean, constant;
+
+  PlainGain(const FixedPoint& fixed, const LevelLeaf& leaf, const Penalties& penalties)
+      : lambda(penalties.lambda),
+        both_sides(static_cast<double>(fixed.h_steps(leaf.sum)) + 2.0 * lambda),
+        mean(static_cast<double>(leaf.sum.g) / both_sides),
+        constant(static_cast<double>(leaf.sum.g) * mean - leaf.score) {}
+
+  Double8 operator()(Long8 g, Long8 h) const {
+    const auto [numerator, denominator] =
+        split_fraction(to_double(g), to_double(h), lambda, both_sides, mean);
+    return both_sides * (numerator / denominator) + constant;
   }
 };
 
-struct CappedScore {
-  Penalties penalties;
+// The same with any penalties.
+struct PenalisedGain {
+  const FixedPoint& fixed;
+  const LevelLeaf& leaf;
+  const Penalties& penalties;
 
-  Double8 operator()(Double8 G_left, Double8 G_right, Double8 a, Double8 b) const {
-    const auto left = score_fraction(penalties, G_left, a);
-    const auto right = score_fraction(penalties, G_right, b);
-    return left.numerator / left.denominator + right.numerator / right.denominator;
+  Double8 operator()(Long8 g, Long8 h) const {
+    const TestSides sides(fixed, leaf.sum, penalties.lambda, g, h);
+    const auto left = score_fraction(penalties, sides.G_left, sides.a);
+    const auto right = score_fraction(penalties, sides.G_right, sides.b);
+    return left.numerator / left.denominator + right.numerator / right.denominator - leaf.score;
   }
 };
 
@@ -49,9 +70,9 @@ struct Order {
   int direction = 0;
   int free_from = 0;
 
-  Long8 permits(const Penalties& penalties, Double8 G_left, Double8 G_right, Double8 a, Double8 b,
-                int i) const {
-    const Double8 left = weight(penalties, G_left, a), right = weight(penalties, G_right, b);
+  Long8 permits(const Penalties& penalties, const TestSides& sides, int i) const {
+    const Double8 left = weight(penalties, sides.G_left, sides.a),
+                  right = weight(penalties, sides.G_right, sides.b);
     const Long8 position = Long8{0, 1, 2, 3, 4, 5, 6, 7} + i;
     return (direction > 0 ? left <= right : left >= right) | (position >= free_from);
   }
@@ -74,42 +95,42 @@ struct LeafRules {
 };
 
 // Adds what a leaf gains by each of some tests; `start` is on the left in addition to `left`.
-template <class Score>
-void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Score& score,
-               const LeftSums& left, const GradientSum& start, int count, const Order& order,
-               double* gains) {
+template <class Gain>
+void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& penalties,
+               const Gain& gain, const LeftSums& left, const GradientSum& start, int count,
+               const Order& order, double* gains) {
   // min ≤ left ≤ total − min as one comparison of unsigned numbers, for rows, S + c and S.
   const FixedPoint& fixed = units.fixed;
   const auto& [min_hc, min_steps, min_h] = units.minimum;
   const std::uint64_t range_hc = leaf.sum.hc - 2 * min_hc,
                       range_steps = fixed.most_steps(leaf.sum) - 2 * min_steps,
                       range_h = fixed.h_steps(leaf.sum) - 2 * min_h;
-  const auto total_h = static_cast<std::int64_t>(fixed.h_steps(leaf.sum));
   const auto h_mask = static_cast<std::int64_t>(fixed.h_mask());
-  const double lambda = score.penalties.lambda;
   for (int i = 0; i < count; i += kLanes) {
     const Long8 left_g = load_unaligned<Long8>(left.g + i) + start.g;
     const ULong8 left_hc = load_unaligned<ULong8>(left.hc + i) + start.hc;
     const Long8 left_h = (Long8)left_hc & h_mask;
     const ULong8 left_steps = (ULong8)left_h + (left_hc >> fixed.count_shift);
-    Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps) &
-                    ((ULong8)left_h - min_h <= range_h);
-
-    const Double8 G_left = to_double(left_g), G_right = to_double(leaf.sum.g - left_g);
-    const Double8 a = to_double(left_h) + lambda, b = to_double(total_h - left_h) + lambda;
-    if (order.direction != 0) allowed &= order.permits(score.penalties, G_left, G_right, a, b, i);
-    const Double8 gain = score(G_left, G_right, a, b) - leaf.score;
-    store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + (allowed ? gain : Double8{}));
+    Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps);
+    if (fixed.has_zero_h) allowed &= (ULong8)left_h - min_h <= range_h;  // or rows are S enough
+    if (order.direction != 0) {
+      const TestSides sides(fixed, leaf.sum, penalties.lambda, left_g, left_h);
+      allowed &= order.permits(penalties, sides, i);
+    }
+    const Double8 added = allowed ? gain(left_g, left_h) : Double8{};
+    store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + added);
   }
 }
 
 void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& penalties,
                const LeftSums& left, const GradientSum& start, int count, const Order& order,
                double* gains) {
-  if (units.has_fractions) {
-    add_gains(units, leaf, FreeScore{penalties}, left, start, count, order, gains);
+  if (units.is_plain) {
+    const PlainGain gain(units.fixed, leaf, penalties);
+    add_gains(units, leaf, penalties, gain, left, start, count, order, gains);
   } else {
-    add_gains(units, leaf, CappedScore{penalties}, left, start, count, order, gains);
+    const PenalisedGain gain{units.fixed, leaf, penalties};
+    add_gains(units, leaf, penalties, gain, left, start, count, order, gains);
   }
 }
 
@@ -133,7 +154,7 @@ LevelUnits::LevelUnits(const GrowthParams& params, const FixedPoint& fixed_point
       minimum(params, fixed),
       penalties(in_units(params.penalties(), fixed)),
       of_sorted(in_units(params.penalties(params.cat_l2), fixed)),
-      has_fractions(minimum.has_fractions(params)) {}
+      is_plain(minimum.has_fractions(params) && params.reg_alpha == 0.0) {}
 
 LevelScan::LevelScan(const GrowthParams& params, const Constraints& constraints,
                      std::span<const std::int32_t> n_bins)

@@ -42,7 +42,7 @@ struct LevelUnits {
   FixedPoint fixed;
   ChildMinimum minimum;
   Penalties penalties, of_sorted;  // with cat_l2, for sorted categories
-  bool has_fractions;              // no weight is capped, and no denominator is zero
+  bool is_plain;                   // no penalty but λ, and no denominator is zero
 
   LevelUnits(const GrowthParams& params, const FixedPoint& fixed_point);
 };
