@@ -187,7 +187,8 @@ class _BoostingAttributes:
     grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
-    splitter: Literal["hist", "exact"]
+    splitter: Literal["hist", "approx", "exact"]
+    sketch: Literal["global", "tree"]
     monotonic_constraints: Iterable[Any] | None
     interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
     feature_weights: Iterable[Any] | None
@@ -611,7 +612,8 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
@@ -681,7 +683,8 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
         | Iterable[Any]
@@ -779,7 +782,8 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
@@ -843,7 +847,8 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
         | Iterable[Any]
