@@ -181,7 +181,8 @@ class _BoostingAttributes:
     grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
-    splitter: Literal["hist", "exact"]
+    splitter: Literal["hist", "approx", "exact"]
+    sketch: Literal["global", "tree"]
     monotonic_constraints: Iterable[Any] | None
     interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
     feature_weights: Iterable[Any] | None
@@ -444,7 +445,7 @@ class EnsembleClassifier(_EnsembleAttributes, _EnsembleClassifier):
         self,
         estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
         *,
-        cv: int | Any = 5,
+        cv: int | Any = 8,
         n_selections: int = 25,
         refit: bool = False,
         time_budget: float | None = None,
@@ -459,7 +460,7 @@ class EnsembleRegressor(_EnsembleAttributes, _EnsembleRegressor):
         self,
         estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
         *,
-        cv: int | Any = 5,
+        cv: int | Any = 8,
         n_selections: int = 25,
         refit: bool = False,
         time_budget: float | None = None,
@@ -587,7 +588,8 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
@@ -657,7 +659,8 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
         | Iterable[Any]
@@ -755,7 +758,8 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
@@ -819,7 +823,8 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
         | Iterable[Any]

@@ -209,7 +209,7 @@ REFUSED = [
     ("interaction_constraints", [["a", "z"]], "X has no column 'z'"),
     ("interaction_constraints", [[0, 5]], "index 5 is out of range; X has columns 0 to 4"),
     ("interaction_constraints", [["a"], "b"], "each group must be a list"),
-    ("interaction_constraints", [3], "holds 3: each group must be a list"),
+    ("interaction_constraints", [3], "contains 3: each group must be a list"),
     ("interaction_constraints", [["a"], []], "has a group without columns"),
     ("interaction_constraints", [[True]], "it must contain column names or indices"),
     ("interaction_constraints", [[1.5]], "it must contain column names or indices"),

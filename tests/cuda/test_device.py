@@ -121,7 +121,7 @@ def test_a_fit_continues_on_another_device(opened, tmp_path):
 
 
 REFUSED = {
-    "splitter": ["exact"],
+    "splitter": ["exact", "approx"],
     "grow_policy": ["symmetric"],
     "prune": [True],
     "linear_leaves": [True],

@@ -101,6 +101,7 @@ _MAY_BE_NOT_STORED = {
 _LEFT_OUT_IF_DEFAULT: Mapping[str, tuple[str, ...]] = {
     "init_estimator": ("GradientBoosting",),
     "prune": ("GradientBoosting",),
+    "sketch": ("GradientBoosting",),
     "voting": ("RandomForest", "ExtraTrees"),
     "class_weight": ("Bagging", "AdaBoost", "KNeighbors", "RadiusNeighbors", "Stagewise"),
     "criterion": ("AdaBoost",),

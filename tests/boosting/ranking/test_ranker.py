@@ -155,9 +155,9 @@ def test_rows_of_queries_may_be_mixed(fitted):
         ({"qid": QID, "group": GROUP}, "got qid and group"),
         ({"qid": QID[:-1]}, f"qid has {N - 1} rows, but X has {N} rows"),
         ({"group": GROUP[:-1]}, r"group sums to \d+ rows, but X has \d+ rows"),
-        ({"group": [N - 1, 1.5]}, "ints, 1 or more"),
-        ({"group": [N, 0]}, "ints, 1 or more"),
-        ({"group": ["a"]}, "ints, 1 or more"),
+        ({"group": [N - 1, 1.5]}, "as ints >= 1"),
+        ({"group": [N, 0]}, "as ints >= 1"),
+        ({"group": ["a"]}, "as ints >= 1"),
         ({"group": [2**62, 2**62]}, "adds up to more"),
         ({"qid": np.where(QID == 3, np.nan, QID)}, "qid contains NaN"),
         ({"qid": np.column_stack([QID, QID])}, "qid should be a 1d array"),
@@ -420,10 +420,10 @@ def test_a_rank_that_is_none_is_refused(fitted, k):
 
 def test_cross_validation_keeps_queries_together():
     ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
-    assert all(not set(QID[f.train]) & set(QID[f.held_out]) for f in ours.folds)
+    assert all(not set(QID[f.train]) & set(QID[f.test]) for f in ours.folds)
     for fold, score in zip(ours.folds, ours["test_score"], strict=True):
         model = ranker().fit(X[fold.train], Y[fold.train], qid=QID[fold.train])
-        holdout = fold.held_out
+        holdout = fold.test
         assert score == model.score(X[holdout], Y[holdout], qid=QID[holdout])
 
 
