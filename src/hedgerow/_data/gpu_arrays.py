@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.exceptions import DataError, DeviceError
@@ -14,8 +13,6 @@ _CUDA, _CUDA_MANAGED = 2, 13  # device types of DLPack
 
 def is_on_gpu(values: Any) -> bool:
     """Return whether an array is in the memory of a CUDA device, by DLPack or CUDA's interface."""
-    if isinstance(values, np.ndarray | list):
-        return False
     device = getattr(values, "__dlpack_device__", None)
     if device is not None:
         return bool(device()[0] in (_CUDA, _CUDA_MANAGED))

@@ -145,7 +145,7 @@ def refuse_no_table(X: Any) -> None:
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
-    if is_on_gpu(values):
+    if not isinstance(values, np.ndarray) and is_on_gpu(values):
         return copy_to_host(values, name)
     try:
         array = np.asarray(values)
