@@ -25,7 +25,7 @@ SMALL = {"n_estimators": 4, "max_leaves": 6, "learning_rate": 0.3}
 def opened(monkeypatch, device):
     """Have device='cuda' mean this device."""
     made = device()
-    monkeypatch.setattr(round_grower, "open_device", lambda _: made)
+    monkeypatch.setattr(round_grower, "open_checked_device", lambda _: made)
 
 
 def file_of(estimator, tmp_path, device, X, y, **fit_options):
