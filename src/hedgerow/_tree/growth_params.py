@@ -98,10 +98,11 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
 )
 GROW_POLICY = Parameter(
     "grow_policy",
-    "leafwise",
-    Options(get_args(GrowPolicy)),
+    "auto",
+    any_of(Options(get_args(GrowPolicy)), AUTO),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
-    "leaves of a level before the next level.",
+    "leaves of a level before the next level. 'auto' is chosen from the data if n_estimators is "
+    "'auto', and is 'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -115,9 +116,10 @@ COLSAMPLE_BYLEVEL = Parameter(
 )
 COLSAMPLE_BYNODE = Parameter(
     "colsample_bynode",
-    1.0,
-    FRACTION,
-    "Fraction of the level's features sampled for each node.",
+    "auto",
+    any_of(FRACTION, AUTO),
+    "Fraction of the level's features sampled for each node. 'auto' is chosen from the data if "
+    "n_estimators is 'auto', and is 1.0 otherwise.",
     Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     group="Sampling of rows and columns",
 )

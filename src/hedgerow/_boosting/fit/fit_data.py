@@ -61,6 +61,8 @@ AUTO_DEFAULTS: Mapping[str, Any] = {
     "reg_lambda": 1.0,
     "subsample": 1.0,
     "colsample_bytree": 1.0,
+    "colsample_bynode": 1.0,
+    "grow_policy": "leafwise",
 }
 
 
@@ -143,10 +145,13 @@ def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = AUTO_DEF
     return resolved
 
 
-def as_fitted(estimator: TableEstimator) -> Any:
-    """Return a copy of a fitted estimator with the parameter values of its fit."""
+def as_fitted(estimator: TableEstimator, number: int = 0) -> Any:
+    """Return a copy of a fitted estimator with the parameter values of its fit.
+
+    If it is the mean of several models, those of the model with this number.
+    """
     choice = getattr(estimator, "auto_", None)
-    return resolve_auto(estimator, AUTO_DEFAULTS if choice is None else choice.parameters)
+    return resolve_auto(estimator, AUTO_DEFAULTS if choice is None else choice.member(number))
 
 
 @dataclass(frozen=True)

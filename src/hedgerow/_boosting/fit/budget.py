@@ -1,0 +1,91 @@
+"""The work that ``n_estimators="auto"`` may take, in rounds and rows and never in seconds.
+
+So the model is the same on every machine. A unit is a round of trees with 31 leaves on all rows of
+the table, for every output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
+
+BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+MAX_RATE = 0.15  # of the final fit
+# The lowest learning rate of the final fit and the largest number of models, a power of 2, for
+# budgets below and from this factor on.
+LARGE_FACTOR = 2.0
+MIN_RATES, MAX_MODELS = (0.05, 0.03), (4, 8)
+MAX_SLOWDOWN = 10.0
+TRIAL_PART = 4  # a trial has at most this part of the rounds of a model
+ROUND_ROWS = 8e6  # rounds times rows of a balanced budget: small tables have time for more rounds
+USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
+# Columns per tree from which on rounds, and rounds times rows, are reduced.
+USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The rounds of the trials and of the final fit.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds of trees with 31 leaves, of one model.
+    round_rows : float
+        Rounds times rows with up to 100 columns, of all models.
+    n_rows : float
+        Rows of the table times outputs, and more if there are many columns.
+    min_rate : float
+        The lowest learning rate of the final fit: slower learning gains too little.
+    max_models : int
+        The largest number of models in the final fit, a power of 2.
+    """
+
+    n_rounds: int
+    round_rows: float
+    n_rows: float
+    min_rate: float = 0.05
+    max_models: int = 4
+
+    @classmethod
+    def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
+        """Return the work for the parameter `budget`, given the columns that a tree uses."""
+        factor = BUDGET_FACTORS[budget] if isinstance(budget, str) else float(budget)
+        slow = max(n_columns / MANY_COLUMNS, 1.0)
+        n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / slow)
+        wide = max(n_columns / USUAL_COLUMNS, 1.0)
+        least = 2 * ROUNDS_PER_EVALUATION
+        is_large = factor >= LARGE_FACTOR
+        return cls(
+            max(least, n_rounds),
+            factor * ROUND_ROWS,
+            n_rows * n_outputs * wide,
+            min_rate=MIN_RATES[is_large],
+            max_models=MAX_MODELS[is_large],
+        )
+
+    @property
+    def work(self) -> float:
+        """The rounds of trees with 31 leaves that all models have together."""
+        return max(float(self.n_rounds), self.round_rows / self.n_rows)
+
+    def rounds_of(self, max_leaves: int | None) -> int:
+        """Return the number of rounds of one model of trees with this many leaves."""
+        return max(1, int(self.n_rounds / cost(max_leaves)))
+
+    def trial_rounds(self, max_leaves: int | None, rate: float) -> int:
+        """Return the rounds of a trial: a part of the budget, up to an evaluation."""
+        rounds = self.rounds_of(max_leaves) / TRIAL_PART * slowdown(rate)
+        return max(1, int(rounds) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+
+
+def slowdown(rate: float) -> float:
+    """Return how many rounds with a learning rate are equivalent to one with 0.1."""
+    return min(max(0.1 / rate, 0.5), MAX_SLOWDOWN)
+
+
+def cost(max_leaves: int | None) -> float:
+    """Return the cost of a round relative to trees with 31 leaves."""
+    return max(sqrt((max_leaves or UNLIMITED_LEAVES) / USUAL_LEAVES), 0.5)
