@@ -101,14 +101,22 @@ UNMET = (
         "no line through the origin can pass this check; scikit-learn's estimator fails it too",
     ),
     Unmet(
+        "`BaggingClassifier` with its default trees and `bootstrap=False`",
+        _is(hr.BaggingClassifier, estimator=None, bootstrap=False),
+        ("check_class_weight_classifiers",),
+        "fully grown trees on all rows fit every row, whatever its weight",
+    ),
+    Unmet(
         '`AdaBoostClassifier` with its default trees, except `algorithm="gentle"`',
         lambda e: _is(hr.AdaBoostClassifier, estimator=None)(e) and e.algorithm != "gentle",
         ("check_class_weight_classifiers",),
         "boosting raises the weights of misclassified rows until a class of weight 0.0001 counts",
     ),
     Unmet(
-        "`RadiusNeighborsClassifier`",
-        _is(hr.RadiusNeighborsClassifier),
+        '`RadiusNeighborsClassifier`, except `metric="precomputed"` and `"cosine"`',
+        lambda e: (
+            _is(hr.RadiusNeighborsClassifier)(e) and e.metric not in ("precomputed", "cosine")
+        ),
         ("check_class_weight_classifiers",),
         "most rows of this check have no neighbours within the radius",
     ),

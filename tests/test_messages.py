@@ -360,11 +360,7 @@ VALUES = (
     ),
     ("grow_policy", lambda: classifier(grow_policy="lossguide"), "did you mean 'leafwise'"),
     ("depthwise", lambda: classifier(grow_policy="depthwise"), "did you mean 'levelwise'"),
-    (
-        "SymmetricTree",
-        lambda: classifier(grow_policy="SymmetricTree"),
-        "symmetric trees are not supported; 'levelwise'",
-    ),
+    ("SymmetricTree", lambda: classifier(grow_policy="SymmetricTree"), "did you mean 'symmetric'"),
     ("gblinear", lambda: classifier(boosting="gblinear"), "boosting='gblinear'.*linear_leaves"),
     ("goss", lambda: classifier(boosting="goss"), "boosting='goss'.*sampling='gradient'"),
     ("tree_method", lambda: classifier(splitter="gpu_hist"), "did you mean 'hist'"),

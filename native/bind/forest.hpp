@@ -99,7 +99,20 @@ inline void bind(nb::module_& m) {
       .def(nb::init<>())
       .def_rw("bootstrap", &RowDraws::bootstrap)
       .def_rw("n_draws", &RowDraws::n_draws)
-      .def_rw("seed", &RowDraws::seed);
+      .def_rw("seed", &RowDraws::seed)
+      .def(
+          "set_classes",
+          [](RowDraws& draws, In<std::uint32_t, 1> rows_by_class, In<std::int64_t, 1> class_starts,
+             In<std::int64_t, 1> class_draws) {
+            const auto copied = [](const auto& array, auto& into) {
+              into.assign(array.data(), array.data() + array.shape(0));
+            };
+            copied(rows_by_class, draws.rows_by_class);
+            copied(class_starts, draws.class_starts);
+            copied(class_draws, draws.class_draws);
+          },
+          "rows_by_class"_a, "class_starts"_a, "class_draws"_a,
+          "Draws from the rows of each class separately.");
 
   m.def(
       "draw_counts",

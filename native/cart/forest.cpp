@@ -273,11 +273,20 @@ std::vector<std::uint16_t> draw_counts(const RowDraws& draws, std::uint64_t tree
     const double u = unit_interval(hash_u64(draws.seed, Purpose::bootstrap, tree, draw));
     return static_cast<std::size_t>(u * static_cast<double>(count));
   };
-  if (draws.bootstrap) {
-    for (std::size_t i = 0; i < draws.n_draws; ++i) {
-      std::uint16_t& count = counts[uniform(i, n_rows)];
-      count = static_cast<std::uint16_t>(std::min(count + 1, 0xFFFF));
+  const auto take = [&](std::size_t row) {
+    counts[row] = static_cast<std::uint16_t>(std::min(counts[row] + 1, 0xFFFF));
+  };
+  if (!draws.class_draws.empty()) {
+    std::size_t draw = 0;
+    for (std::size_t k = 0; k < draws.class_draws.size(); ++k) {
+      const std::uint32_t* of_class = draws.rows_by_class.data() + draws.class_starts[k];
+      const std::size_t n_of_class = draws.class_starts[k + 1] - draws.class_starts[k];
+      for (const std::size_t end = draw + draws.class_draws[k]; draw < end; ++draw) {
+        take(of_class[uniform(draw, n_of_class)]);
+      }
     }
+  } else if (draws.bootstrap) {
+    for (std::size_t i = 0; i < draws.n_draws; ++i) take(uniform(i, n_rows));
   } else if (draws.n_draws >= n_rows) {
     std::fill(counts.begin(), counts.end(), std::uint16_t{1});
   } else {  // Floyd's algorithm: every set of n_draws rows is equally likely

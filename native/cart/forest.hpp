@@ -11,11 +11,15 @@
 
 namespace hedgerow::cart {
 
-// How a tree samples rows.
+// How a tree samples rows. If classes have numbers of draws of their own, rows are drawn from the
+// rows of each class, with replacement; otherwise from all rows.
 struct RowDraws {
   bool bootstrap = true;  // with replacement
   std::size_t n_draws = 0;
   std::uint64_t seed = 0;
+  std::vector<std::size_t> class_draws;
+  std::vector<std::uint32_t> rows_by_class;  // all rows, those of the first class first
+  std::vector<std::size_t> class_starts;     // where each class begins, and the end
 };
 
 // The target of all trees. `weight` is null if all weights are 1.

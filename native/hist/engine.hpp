@@ -9,6 +9,7 @@
 // What happens in which half:
 //   - leaf-wise or level-wise growth is the order of TreeBuilder's heap; engines do not know about
 //   it;
+//   - a symmetric tree has no heap: its leaves are searched and divided a level at a time;
 //   - evaluating ahead: TreeBuilder passes the children of the next `leaves_ahead` open leaves to
 //     one call of `divide`, before it is certain that their parents will be split, and commits
 //     splits in heap order. An evaluation depends on its leaf alone, so the tree is the same for
@@ -83,6 +84,14 @@ struct Division {
   std::array<bool, 2> is_searched = {};     // false: the child stays a leaf
 };
 
+// The search for the test that the leaves of a level share.
+struct LevelSearch {
+  std::vector<int> leaves = {};  // each large enough to be split
+  AllowedFeatures allowed = {};
+  Split test = {};                 // the result, with the gain of all leaves together
+  std::vector<Split> splits = {};  // the test in each leaf; not found() if a side is too small
+};
+
 class GrowthEngine {
  public:
   virtual ~GrowthEngine() = default;
@@ -103,6 +112,12 @@ class GrowthEngine {
   // Divides the rows of leaves whose children exist, and searches the children. Called with several
   // leaves if the builder evaluates ahead; no result may depend on that.
   virtual void divide(std::span<Division> divisions) = 0;
+  // The same for a symmetric tree, whose leaves are not searched one by one: divides rows, and
+  // provides what the search of the level needs of the children that are marked as searched.
+  virtual void divide_level(std::span<Division> divisions);
+  // Finds the test with the largest gain over the leaves of a level. The first call for a tree
+  // has the root.
+  virtual void search_level(LevelSearch& search);
   // Releases the memory of a leaf that will not be split.
   virtual void close(int leaf) = 0;
   virtual LeafSums sums(int leaf, int output) const = 0;

@@ -56,13 +56,26 @@ struct FeatureScan {
     return {sums, missing, index, n_bins, is_categorical, weight};
   }
 
-  // Offers the features of a column.
-  void offer(const SplitSearch& search, int column, GradientSum* sums,
-             const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
-    const std::vector<Digit>& digits = columns.digits_of(column);
-    if (digits.empty()) {
-      return offer(search, columns.features_of(column), sums, allowed, room, best);
+  // Calls use(feature) for the features of a column.
+  template <class Use>
+  void for_each_feature(int column, Use use) const {
+    for (const std::size_t feature : columns.features_of(column)) use(feature);
+    for (const Digit& digit : columns.digits_of(column)) {
+      for (const std::size_t feature : digit.features) use(feature);
     }
+  }
+
+  // Calls use(histogram) for the allowed features of a column, whose histogram in a node is `sums`.
+  template <class Use>
+  void for_each_histogram(const GradientSum& node, int column, GradientSum* sums,
+                          const AllowedFeatures& allowed, GradientSum* room, Use use) const {
+    const auto visit = [&](const std::vector<std::size_t>& features, GradientSum* of_features) {
+      for (const std::size_t feature : features) {
+        if (allowed[feature]) use(histogram(feature, node, of_features, room));
+      }
+    };
+    const std::vector<Digit>& digits = columns.digits_of(column);
+    if (digits.empty()) return visit(columns.features_of(column), sums);
     GradientSum *rest = room + kBundledRoom, *of_digit = rest + kCodesRoom;
     const GradientSum* codes = sums;
     for (const Digit& digit : digits) {
@@ -70,9 +83,16 @@ struct FeatureScan {
                 static_cast<std::size_t>(digit.radix),
                 reinterpret_cast<const std::uint64_t*>(codes),
                 reinterpret_cast<std::uint64_t*>(rest), reinterpret_cast<std::uint64_t*>(of_digit));
-      offer(search, digit.features, of_digit, allowed, room, best);
+      visit(digit.features, of_digit);
       codes = rest;
     }
+  }
+
+  // Offers the features of a column.
+  void offer(const SplitSearch& search, int column, GradientSum* sums,
+             const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
+    for_each_histogram(search.node(), column, sums, allowed, room,
+                       [&](const FeatureHistogram& histogram) { search.offer(histogram, best); });
   }
 
   // Turns the histogram of a parent's column into that of its other child, the node of the search,
@@ -86,14 +106,6 @@ struct FeatureScan {
     } else {
       subtract_histogram(columns.n_codes(column), child, parent);
       offer(search, column, parent, allowed, room, best);
-    }
-  }
-
- private:
-  void offer(const SplitSearch& search, const std::vector<std::size_t>& features, GradientSum* sums,
-             const AllowedFeatures& allowed, GradientSum* room, Split& best) const {
-    for (const std::size_t feature : features) {
-      if (allowed[feature]) search.offer(histogram(feature, search.node(), sums, room), best);
     }
   }
 };

@@ -17,6 +17,7 @@
 #include "hist/histogram.hpp"
 #include "hist/histogram_builder.hpp"
 #include "hist/leaf_storage.hpp"
+#include "hist/level_scan.hpp"
 #include "hist/split.hpp"
 #include "hist/tree_builder.hpp"
 #include "hist/tree_columns.hpp"
@@ -40,6 +41,7 @@ constexpr std::size_t kKeepFromRows = 4;
 struct alignas(64) Scratch {
   FeatureRoom feature;
   GradientSum group[kGroupWidth * kColumnStride];  // histograms that are not kept
+  LeftSums left;
 };
 
 Buffer<Scratch> make_scratch(int threads) {
@@ -109,7 +111,9 @@ class ScalarEngine final : public GrowthEngine {
         builder_(bins_, threads),
         pool_(sizeof(GradientSum) * kColumnStride * static_cast<std::size_t>(bins.n_columns),
               limits.histogram_bytes, kFewestSlots),
-        scratch_(make_scratch(threads)) {}
+        scratch_(make_scratch(threads)) {
+    if (params_.is_symmetric()) level_.emplace(params_, constraints_, all_bins());
+  }
 
   void set_gradients(const Gradients& gradients) { gradients_ = gradients; }
 
@@ -120,6 +124,8 @@ class ScalarEngine final : public GrowthEngine {
   void search(LeafSearch& search) override;
   std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
   void divide(std::span<Division> divisions) override;
+  void divide_level(std::span<Division> divisions) override;
+  void search_level(LevelSearch& search) override;
   void close(int leaf) override { pool_.release(at(leaf).slot); }
   LeafSums sums(int leaf, int) const override {
     const GradientSum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
@@ -130,6 +136,9 @@ class ScalarEngine final : public GrowthEngine {
 
  private:
   ScalarLeaf& at(int leaf) { return leaves_[static_cast<std::size_t>(leaf)]; }
+  std::span<const std::int32_t> all_bins() const {
+    return {bins_.n_bins, static_cast<std::size_t>(bins_.n_features)};
+  }
   NewLeaf describe(int leaf) const;
   GradientSum* histogram(int slot) const { return pool_.at<GradientSum>(slot); }
   GradientSum* histogram(int slot, const ColumnGroup& group) const {
@@ -142,8 +151,12 @@ class ScalarEngine final : public GrowthEngine {
   std::size_t work(const PairScan& pair) const;
   void plan(PairScan& pair, std::size_t n_tasks) const;
   int plan(std::span<PairScan> pairs);
+  template <class Step>
+  void process(std::span<PairScan> pairs, Step step);
   void evaluate(std::span<PairScan> pairs);
   void scan_section(const PairScan& pair, std::size_t index, int slot);
+  void make_section(const PairScan& pair, std::size_t index, int slot) const;
+  std::vector<PairScan> divided_pairs(std::span<Division> divisions);
   template <class Use>
   void with_histograms(const LeafScan& scan, bool is_built, Section section, int slot,
                        Use use) const;
@@ -154,6 +167,13 @@ class ScalarEngine final : public GrowthEngine {
   void offer_sibling(const LeafScan& leaf, const ColumnGroup& group, const GradientSum* sibling,
                      GradientSum* room, Split& best) const;
 
+  // Levels of a symmetric tree.
+  template <class Use>
+  void with_level_histograms(int leaf, const AllowedFeatures& allowed, Section section, int slot,
+                             Use use) const;
+  Split scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves, Section section,
+                   int slot);
+  LeafDivision divide_by(const Split& test, int leaf, const LevelLeaf& of_level, int slot) const;
   BinnedView bins_;
   GrowthParams params_;
   Constraints constraints_;
@@ -162,7 +182,8 @@ class ScalarEngine final : public GrowthEngine {
   TreeColumns columns_;
   HistogramBuilder builder_;
   HistogramPool pool_;
-  Buffer<Scratch> scratch_;  // by slot
+  Buffer<Scratch> scratch_;         // by slot
+  std::optional<LevelScan> level_;  // of symmetric trees
 
   // Of the tree being grown.
   Gradients gradients_;
@@ -275,10 +296,11 @@ int ScalarEngine::plan(std::span<PairScan> pairs) {
   return team;
 }
 
-// Finds the best splits of leaves side by side. First, threads build the histograms of runs of
-// rows, and build and scan those of leaves without runs, a section at a time. Then they add up runs
-// and scan the sums.
-void ScalarEngine::evaluate(std::span<PairScan> pairs) {
+// Makes the histograms of leaves side by side. First, threads build those of runs of rows, and do a
+// step for each section of leaves without runs. Then they do it for those with runs, which it has
+// to add up.
+template <class Step>
+void ScalarEngine::process(std::span<PairScan> pairs, Step step) {
   const int team = plan(pairs);
   std::vector<PairTask> first, second;
   const auto add = [](std::vector<PairTask>& tasks, const PairScan& pair, std::size_t count) {
@@ -293,11 +315,17 @@ void ScalarEngine::evaluate(std::span<PairScan> pairs) {
     if (pair->runs) {
       builder_.build_run(gradients_, *pair->runs, index, slot);
     } else {
-      scan_section(*pair, index, slot);
+      step(*pair, index, slot);
     }
   });
-  parallel_for(team, second.size(), [&](std::size_t i, int slot) {
-    scan_section(*second[i].pair, second[i].index, slot);
+  parallel_for(team, second.size(),
+               [&](std::size_t i, int slot) { step(*second[i].pair, second[i].index, slot); });
+}
+
+// Finds the best splits of leaves side by side.
+void ScalarEngine::evaluate(std::span<PairScan> pairs) {
+  process(pairs, [this](const PairScan& pair, std::size_t index, int slot) {
+    scan_section(pair, index, slot);
   });
   for (const PairScan& pair : pairs) choose(pair);
 }
@@ -353,7 +381,8 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
   return {describe(left), describe(right)};
 }
 
-void ScalarEngine::divide(std::span<Division> divisions) {
+// Divides rows; returns the pairs of children of which any is searched.
+std::vector<PairScan> ScalarEngine::divided_pairs(std::span<Division> divisions) {
   divide_rows(rows_, divisions, leaves_);
   std::vector<PairScan> pairs;
   for (Division& division : divisions) {
@@ -363,6 +392,11 @@ void ScalarEngine::divide(std::span<Division> divisions) {
       pool_.release(at(division.leaf).slot);
     }
   }
+  return pairs;
+}
+
+void ScalarEngine::divide(std::span<Division> divisions) {
+  std::vector<PairScan> pairs = divided_pairs(divisions);
   evaluate(pairs);
   for (const PairScan& pair : pairs) {
     ScalarLeaf &small = at(pair.small.search.leaf), &large = at(pair.large->search.leaf);
@@ -388,6 +422,131 @@ PairScan ScalarEngine::pair_scan(Division& division) {
   }
   if (subtracts) large.slot = std::exchange(parent.slot, -1);
   return {leaf_scan(of_small, scan_small), leaf_scan(of_large, scan_large), subtracts};
+}
+
+// Makes the histograms of a pair that are kept.
+void ScalarEngine::make_section(const PairScan& pair, std::size_t index, int slot) const {
+  const Section section = pair.sections[index];
+  if (pair.runs) builder_.add_runs(*pair.runs, section);
+  if (pair.subtracts || pair.small.leaf.slot >= 0) {
+    with_histograms(pair.small, pair.is_built, section, slot,
+                    [&](const ColumnGroup& group, const GradientSum* sums) {
+                      if (!pair.subtracts) return;
+                      GradientSum* parent = histogram(pair.large->leaf.slot, group);
+                      for (int k = 0; k < group.count; ++k) {
+                        subtract_histogram(group.n_codes[k], sums + k * kColumnStride,
+                                           parent + k * kColumnStride);
+                      }
+                    });
+  }
+  if (pair.builds_large() && pair.large->leaf.slot >= 0) {
+    with_histograms(*pair.large, false, section, slot, [](const ColumnGroup&, GradientSum*) {});
+  }
+}
+
+void ScalarEngine::divide_level(std::span<Division> divisions) {
+  std::vector<PairScan> pairs = divided_pairs(divisions);
+  process(pairs, [this](const PairScan& pair, std::size_t index, int slot) {
+    make_section(pair, index, slot);
+  });
+  for (const PairScan& pair : pairs) {
+    at(pair.small.search.leaf).is_waiting = at(pair.large->search.leaf).is_waiting = true;
+  }
+}
+
+// Calls use(histogram) for the allowed features of a section in a leaf.
+template <class Use>
+void ScalarEngine::with_level_histograms(int leaf, const AllowedFeatures& allowed, Section section,
+                                         int slot, Use use) const {
+  const ScalarLeaf& of_level = leaves_[static_cast<std::size_t>(leaf)];
+  Scratch& own = scratch_of(slot);
+  for (const ColumnGroup& group : section) {
+    GradientSum* sums = of_level.slot >= 0 ? histogram(of_level.slot, group) : own.group;
+    if (of_level.slot < 0) {
+      builder_.build_group(gradients_, rows_.rows(of_level.rows), group, slot, sums);
+    }
+    for (int k = 0; k < group.count; ++k) {
+      scan().for_each_histogram(of_level.sum, group.column[k], sums + k * kColumnStride, allowed,
+                                own.feature, use);
+    }
+  }
+}
+
+// The best test of the features of a section.
+Split ScalarEngine::scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves,
+                               Section section, int slot) {
+  if (search.leaves.front() == 0) {
+    with_level_histograms(0, {}, section, slot,
+                          [&](const FeatureHistogram& root) { level_->list_tests(root); });
+  }
+  const auto for_each_feature = [&](auto use) {
+    for (const ColumnGroup& group : section) {
+      for (int k = 0; k < group.count; ++k) {
+        scan().for_each_feature(group.column[k], [&](std::size_t feature) {
+          if (search.allowed[feature]) use(feature);
+        });
+      }
+    }
+  };
+  for_each_feature([&](std::size_t feature) { level_->clear(feature); });
+  double score = 0.0;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    score += leaves[i].score;
+    with_level_histograms(search.leaves[i], search.allowed, section, slot,
+                          [&](const FeatureHistogram& histogram) {
+                            level_->add(leaves[i], histogram, scratch_of(slot).left);
+                          });
+  }
+  Split best;
+  for_each_feature([&](std::size_t feature) { level_->offer(feature, score, best); });
+  return best;
+}
+
+// What a test does to a leaf.
+LeafDivision ScalarEngine::divide_by(const Split& test, int leaf, const LevelLeaf& of_level,
+                                     int slot) const {
+  const auto feature = static_cast<std::size_t>(test.feature);
+  const std::vector<int>& columns = columns_.columns();
+  const auto at = std::lower_bound(columns.begin(), columns.end(), bins_.places[feature].column);
+  const Section section = builder_.single_columns()[static_cast<std::size_t>(at - columns.begin())];
+  LeafDivision division;
+  with_level_histograms(leaf, {}, section, slot, [&](const FeatureHistogram& histogram) {
+    if (histogram.feature == test.feature) division = level_->divide(of_level, test, histogram);
+  });
+  return division;
+}
+
+// Sections are scanned side by side, each in all leaves: narrow ones, unless the histograms of some
+// leaves have to be built for them.
+void ScalarEngine::search_level(LevelSearch& search) {
+  level_->begin(gradients_.fixed);
+  std::vector<LevelLeaf> leaves;
+  std::size_t n_rows = 0;  // of leaves without histogram
+  for (const int leaf : search.leaves) {
+    leaves.push_back(level_->leaf(at(leaf).sum));
+    if (at(leaf).slot < 0) n_rows += at(leaf).rows.count;
+  }
+  const std::size_t scanned = kScanCost * kBins * leaves.size();
+  const int team =
+      threads_for((n_rows + scanned) * columns_.columns().size(), kUpdatesPerThread, threads_);
+  const std::size_t n_tasks = team > 1 ? kTasksPerThread * static_cast<std::size_t>(team) : 1;
+  const std::span<const Section> sections =
+      n_rows == 0 ? builder_.single_columns() : builder_.sections(n_tasks);
+  std::vector<Split> best(sections.size());
+  parallel_for(team, sections.size(), [&](std::size_t i, int slot) {
+    best[i] = scan_level(search, leaves, sections[i], slot);
+  });
+  for (const Split& of_section : best) {
+    if (of_section.beats(search.test)) search.test = of_section;
+  }
+  if (!search.test.found()) return;
+  std::vector<LeafDivision> divisions(leaves.size());
+  parallel_for(threads_for(scanned + n_rows, kUpdatesPerThread, threads_), leaves.size(),
+               [&](std::size_t i, int slot) {
+                 divisions[i] = divide_by(search.test, search.leaves[i], leaves[i], slot);
+               });
+  level_->complete(search.test, divisions, bins_.n_bins[search.test.feature]);
+  for (const LeafDivision& division : divisions) search.splits.push_back(division.split);
 }
 
 void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "core/interrupt.hpp"
 #include "shared/growth_order.hpp"
 #include "shared/random.hpp"
-#include "tree/allowed_features.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -20,6 +20,12 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
   return allowed;
 }
 
+// Adds a number to an increasing list, unless it is there.
+void add_sorted(std::vector<int>& numbers, int number) {
+  const auto at = std::lower_bound(numbers.begin(), numbers.end(), number);
+  if (at == numbers.end() || *at != number) numbers.insert(at, number);
+}
+
 }  // namespace
 
 // One for each thread, so that all have work in small leaves; but no more than an eighth of the
@@ -29,6 +35,10 @@ int leaves_ahead_for(const GrowthParams& params, int threads) {
   constexpr int kShare = 8;
   return std::clamp((most_leaves(params) + kShare - 1) / kShare, 1, std::max(threads, 1));
 }
+
+// Engines without symmetric trees; Python refuses them before they are made.
+void GrowthEngine::divide_level(std::span<Division>) { throw std::logic_error("no levels"); }
+void GrowthEngine::search_level(LevelSearch&) { throw std::logic_error("no levels"); }
 
 TreeBuilder::TreeBuilder(const GrowthParams& params, const Constraints& constraints,
                          std::span<const std::int32_t> n_bins, int leaves_ahead)
@@ -44,13 +54,27 @@ GrownTree TreeBuilder::grow(GrowthEngine& engine, const Bag& bag, std::uint64_t 
                             std::uint16_t* leaf_of_row) {
   engine_ = &engine;
   begin(tree_id);
-  plant_root(bag);
+  const TreeLeaf root = plant_root(bag);
+  if (params_.is_symmetric()) {
+    grow_levels(root);
+  } else {
+    grow_leaves(root);
+  }
+  finish(leaf_of_row);
+  return std::move(tree_);
+}
+
+void TreeBuilder::grow_leaves(TreeLeaf root) {
+  if (max_leaves_ > 1 && may_split(root)) {
+    LeafSearch search = search_of(root, {});
+    engine_->search(search);
+    root.best = search.best;
+  }
+  enqueue_or_close(root);
   while (!open_.empty() && !is_full()) {
     check_interrupt();
     split(next());
   }
-  finish(leaf_of_row);
-  return std::move(tree_);
 }
 
 void TreeBuilder::begin(std::uint64_t tree_id) {
@@ -68,19 +92,14 @@ void TreeBuilder::begin(std::uint64_t tree_id) {
   engine_->set_features(features_);
 }
 
-void TreeBuilder::plant_root(const Bag& bag) {
+TreeBuilder::TreeLeaf TreeBuilder::plant_root(const Bag& bag) {
   TreeLeaf root = {engine_->plant_root(bag)};
   root.key = root_key(tree_id_);
   root.node = add_node(root, -1);
   if (has_limits()) {
     monotone_.plant(constraints_.directions, widest_limits(params_), weight(root));
   }
-  if (max_leaves_ > 1 && may_split(root)) {
-    LeafSearch search = search_of(root, {});
-    engine_->search(search);
-    root.best = search.best;
-  }
-  enqueue_or_close(root);
+  return root;
 }
 
 // Whether the leaf is large enough and not too deep to be split.
@@ -192,8 +211,7 @@ Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
   std::vector<int> tested;
   if (constraints_.interactions.any()) {
     tested = features_above(leaf.node);
-    const auto at = std::lower_bound(tested.begin(), tested.end(), leaf.best.feature);
-    if (at == tested.end() || *at != leaf.best.feature) tested.insert(at, leaf.best.feature);
+    add_sorted(tested, leaf.best.feature);
   }
   for (const std::size_t side : {0, 1}) {
     division.children[side].leaf = children[side].id;
@@ -203,8 +221,62 @@ Division TreeBuilder::division(const TreeLeaf& leaf, bool has_room) const {
   return division;
 }
 
+// Divides the leaves of a level until no test gains, beginning with the root. A level counts as one
+// node when features are sampled, and its leaves have all tests of the levels above on their paths.
+void TreeBuilder::grow_levels(const TreeLeaf& root) {
+  std::vector<TreeLeaf> level = {root};
+  NodePath path = {tree_id_, root.key, 0, {}};
+  for (const int levels = most_levels(params_); path.depth < levels; ++path.depth) {
+    const auto stays = std::stable_partition(
+        level.begin(), level.end(), [this](const TreeLeaf& leaf) { return may_split(leaf); });
+    closed_.insert(closed_.end(), stays, level.end());
+    level.erase(stays, level.end());
+    if (level.empty()) break;
+    check_interrupt();
+    LevelSearch search;
+    for (const TreeLeaf& leaf : level) search.leaves.push_back(leaf.id);
+    search.allowed = allowed_at(path);
+    engine_->search_level(search);
+    if (!search.test.found()) break;
+    level = divide_level(level, search, path.depth + 1 == levels);
+    path.key = child_key(path.key, false);
+    add_sorted(path.tested, search.test.feature);
+  }
+  closed_.insert(closed_.end(), level.begin(), level.end());
+}
+
+// Divides the leaves that the test divides; returns the next level.
+std::vector<TreeBuilder::TreeLeaf> TreeBuilder::divide_level(std::vector<TreeLeaf>& level,
+                                                             const LevelSearch& search,
+                                                             bool is_last) {
+  std::vector<TreeLeaf> next;
+  std::vector<Division> divisions;
+  children_.reserve(children_.size() + level.size());
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    TreeLeaf& leaf = level[i];
+    leaf.best = search.splits[i];
+    if (!leaf.best.found()) {
+      next.push_back(leaf);
+      continue;
+    }
+    make_children(leaf);
+    commit(leaf);
+    const Children& children = children_[static_cast<std::size_t>(leaf.children)];
+    Division division = {leaf.id, leaf.best};
+    for (const std::size_t side : {0, 1}) {
+      division.children[side].leaf = children[side].id;
+      division.is_searched[side] = !is_last && may_split(children[side]);
+      next.push_back(children[side]);
+    }
+    divisions.push_back(std::move(division));
+  }
+  engine_->divide_level(divisions);
+  return next;
+}
+
 LeafSearch TreeBuilder::search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const {
-  return {leaf.id, allowed_at(leaf, tested), {has_limits() ? &monotone_ : nullptr, leaf.node}, {}};
+  const NodePath path = {tree_id_, leaf.key, leaf.depth, tested};
+  return {leaf.id, allowed_at(path), {has_limits() ? &monotone_ : nullptr, leaf.node}, {}};
 }
 
 // The features tested on the way to a node, in increasing order.
@@ -219,11 +291,10 @@ std::vector<int> TreeBuilder::features_above(int node) const {
   return tested;
 }
 
-AllowedFeatures TreeBuilder::allowed_at(const TreeLeaf& leaf, std::vector<int> tested) const {
+AllowedFeatures TreeBuilder::allowed_at(const NodePath& path) const {
   const Interactions& interactions = constraints_.interactions;
   const bool draws = params_.colsample_bylevel < 1.0 || params_.colsample_bynode < 1.0;
   if (!draws && !interactions.any()) return in_tree_;
-  const NodePath path = {tree_id_, leaf.key, leaf.depth, std::move(tested)};
   return only(allowed_features(params_, interactions, features_, path), n_features());
 }
 

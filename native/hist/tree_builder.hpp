@@ -1,10 +1,14 @@
 // The half of growing a tree that does not depend on where rows and histograms are: which leaf is
 // split next, how nodes are numbered, which features a node may use, leaf values, and when to stop.
 //
-// Leaves are split one after another in the order of a heap: by gain (leaf-wise) or by depth
-// (level-wise). The children of the next few can be evaluated together, before it is certain that
-// their parents will be split, and even children of such children; splits are still committed in
-// heap order, so the tree is the same.
+// In a symmetric tree all leaves of a level share one test, the one by which they gain most
+// together. A leaf that it cannot divide, because a side would be too small, goes on to the next
+// level as it is.
+//
+// Otherwise leaves are split one after another in the order of a heap: by gain (leaf-wise) or by
+// depth (level-wise). The children of the next few can be evaluated together, before it is certain
+// that their parents will be split, and even children of such children; splits are still committed
+// in heap order, so the tree is the same.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -14,6 +18,7 @@
 
 #include "hist/engine.hpp"
 #include "shared/growth_params.hpp"
+#include "tree/allowed_features.hpp"
 #include "tree/constraints.hpp"
 #include "tree/monotone.hpp"
 
@@ -46,12 +51,15 @@ class TreeBuilder {
   bool may_split(const TreeLeaf& leaf) const;
   bool is_after(const TreeLeaf& a, const TreeLeaf& b) const;
   std::vector<int> features_above(int node) const;
-  AllowedFeatures allowed_at(const TreeLeaf& leaf, std::vector<int> tested) const;
-  bool has_limits() const { return constraints_.are_monotone() && engine_->has_limits(); }
+  AllowedFeatures allowed_at(const NodePath& path) const;
+  bool has_limits() const {
+    return constraints_.are_monotone() && engine_->has_limits() && !params_.is_symmetric();
+  }
 
   // Steps.
   void begin(std::uint64_t tree_id);
-  void plant_root(const Bag& bag);
+  TreeLeaf plant_root(const Bag& bag);
+  void grow_leaves(TreeLeaf root);
   TreeLeaf next();
   void split(TreeLeaf leaf);
   void make_children(TreeLeaf& leaf);
@@ -61,6 +69,9 @@ class TreeBuilder {
   LeafSearch search_of(const TreeLeaf& leaf, const std::vector<int>& tested) const;
   void enqueue_or_close(const TreeLeaf& leaf);
   void rescan_bounded_leaves(const Children& children);
+  void grow_levels(const TreeLeaf& root);
+  std::vector<TreeLeaf> divide_level(std::vector<TreeLeaf>& level, const LevelSearch& search,
+                                     bool is_last);
   void finish(std::uint16_t* leaf_of_row);
 
   // Nodes and values.

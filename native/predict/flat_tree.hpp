@@ -61,13 +61,28 @@ inline CategoryTest category_test(const std::uint32_t* bits, bool missing_left,
   return test;
 }
 
-// Adds `tree` to `trees`. `locate(node)` gives an internal node's feature, as its place among the
-// pairs of columns, and its split point's code. Columns of tests begin after n_features pairs.
+// An internal node's feature, as its place among the pairs of columns, and its split point's code:
+// what `locate(node)` gives below.
 struct Located {
   std::size_t feature;
   int split;
 };
 
+// The test of a node, without children.
+inline FlatNode flat_test(const TreeArrays& tree, std::size_t node, std::size_t n_features,
+                          const Located& at, const FlatTree& flat, FlatTrees& trees) {
+  const bool missing_left = tree.missing_left[node];
+  std::size_t column = 2 * at.feature + missing_left;
+  int split = at.split + missing_left - 128;
+  if (tree.is_categorical(node)) {
+    column = 2 * n_features + trees.tests.size() - flat.test_begin;
+    split = 0;
+    trees.tests.push_back(category_test(tree.bits(node), missing_left, 2 * at.feature));
+  }
+  return {0x01010101u * static_cast<std::uint8_t>(split), static_cast<std::uint16_t>(column), 0, 0};
+}
+
+// Adds `tree` to `trees`. Columns of tests begin after n_features pairs.
 template <class Locate>
 FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& locate,
                  FlatTrees& trees) {
@@ -79,18 +94,10 @@ FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& l
   for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children before their parents
     if (tree.is_leaf(node)) continue;
     slot[node] = static_cast<std::uint16_t>(kMaxFlatLeaves + trees.nodes.size() - flat.node_begin);
-    const Located at = locate(node);
-    const bool missing_left = tree.missing_left[node];
-    std::size_t column = 2 * at.feature + missing_left;
-    int split = at.split + missing_left - 128;
-    if (tree.is_categorical(node)) {
-      column = 2 * n_features + trees.tests.size() - flat.test_begin;
-      split = 0;
-      trees.tests.push_back(category_test(tree.bits(node), missing_left, 2 * at.feature));
-    }
-    trees.nodes.push_back({0x01010101u * static_cast<std::uint8_t>(split),
-                           static_cast<std::uint16_t>(column), slot[tree.left[node]],
-                           slot[tree.right[node]]});
+    FlatNode added = flat_test(tree, node, n_features, locate(node), flat, trees);
+    added.left = slot[tree.left[node]];
+    added.right = slot[tree.right[node]];
+    trees.nodes.push_back(added);
   }
   flat.node_end = trees.nodes.size();
   flat.test_end = trees.tests.size();
@@ -111,13 +118,28 @@ class FlatScratch {
   // The number of the leaf in which each row of the block ends.
   const std::uint8_t* select_leaves(const FlatTree& tree, const FlatTrees& trees,
                                     std::size_t first_test_column) {
-    for (std::size_t i = tree.test_begin; i < tree.test_end; ++i)
-      run_test(trees.tests[i], columns[first_test_column + i - tree.test_begin]);
+    run_tests(tree, trees, first_test_column);
     run_nodes(trees.nodes.data() + tree.node_begin, tree.node_end - tree.node_begin, columns.data(),
               slots_.data());
     const bool is_leaf = tree.node_begin == tree.node_end;
     const Column& root = slots_[is_leaf ? 0 : kMaxFlatLeaves + tree.node_end - tree.node_begin - 1];
     return reinterpret_cast<const std::uint8_t*>(root.code);
+  }
+
+  // The number of the entry of each row of the block in the table of a tree, as int8_t.
+  void select_entries(const FlatTree& tree, const FlatTrees& trees, std::size_t first_test_column,
+                      Column& entries) {
+    run_tests(tree, trees, first_test_column);
+    for (std::size_t i = 0; i < kBlockRows / kWidth; ++i) {
+      Bytes entry = {};
+      for (std::size_t n = tree.node_end; n-- > tree.node_begin;) {
+        const FlatNode& test = trees.nodes[n];
+        const Bytes split = reinterpret_cast<Bytes>(Words{} + test.split);
+        const auto* code = reinterpret_cast<const Bytes*>(columns[test.column].code);
+        entry = entry + entry - (code[i] > split);
+      }
+      reinterpret_cast<Bytes*>(entries.code)[i] = entry;
+    }
   }
 
   std::vector<Column> columns;
@@ -145,6 +167,11 @@ class FlatScratch {
       for (std::size_t i = 0; i < kBlockRows / kWidth; ++i)
         result[i] = code[i] > split ? right[i] : left[i];
     }
+  }
+
+  void run_tests(const FlatTree& tree, const FlatTrees& trees, std::size_t first_test_column) {
+    for (std::size_t i = tree.test_begin; i < tree.test_end; ++i)
+      run_test(trees.tests[i], columns[first_test_column + i - tree.test_begin]);
   }
 
   void run_test(const CategoryTest& test, Column& result) const {

@@ -15,6 +15,7 @@
 #include "predict/codes.hpp"
 #include "predict/flat_tree.hpp"
 #include "predict/linear_terms.hpp"
+#include "predict/table_tree.hpp"
 
 namespace hedgerow::predict {
 
@@ -37,6 +38,7 @@ namespace {
 constexpr std::size_t kFewRows = 7;                // up to here steps are faster than a block
 constexpr std::size_t kMaxChunkRows = 2048;        // rows a thread takes at a time
 constexpr std::size_t kMaxSegmentFeatures = 2048;  // half a megabyte of codes
+constexpr std::size_t kTablesAtOnce = 8;           // trees whose values are added in one pass
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
@@ -65,12 +67,15 @@ struct StepNode {
   std::uint32_t left;
 };
 
+// How a tree finds the leaves of a block of rows.
+enum class BlockForm { steps, flat, table };
+
 struct TreeForms {
   std::uint32_t root;        // among the step nodes
   std::uint32_t leaf_begin;  // among the leaves of all trees
   std::int32_t output;
-  bool is_flat;
-  FlatTree flat;
+  BlockForm form;
+  FlatTree flat;  // or the tests of a table
 };
 
 // The slopes of all leaves; `start` is empty if there are none.
@@ -152,7 +157,7 @@ class SegmentPlan {
     }
     forest.segments.push_back(std::move(segment));
     for (std::size_t t = tree_begin; t < tree_end; ++t)
-      if (forest.trees[t].is_flat)
+      if (forest.trees[t].form != BlockForm::steps)
         flatten_tree(ensemble.tree(t), n_features, forest.trees[t], forest);
     points_.clear();
     place_.clear();
@@ -177,14 +182,14 @@ class SegmentPlan {
 
   void flatten_tree(const TreeArrays& tree, std::size_t n_features, TreeForms& forms,
                     Forest& forest) const {
-    forms.flat = flatten(
-        tree, n_features,
-        [&](std::size_t node) {
-          const std::vector<double>& points = points_.at(key(tree, node));
-          const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
-          return Located{place_.at(key(tree, node)), static_cast<int>(at - points.begin())};
-        },
-        forest.flat);
+    const auto locate = [&](std::size_t node) {
+      const std::vector<double>& points = points_.at(key(tree, node));
+      const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
+      return Located{place_.at(key(tree, node)), static_cast<int>(at - points.begin())};
+    };
+    forms.flat = forms.form == BlockForm::table
+                     ? list_tests(tree, *few_tests(tree), n_features, locate, forest.flat)
+                     : flatten(tree, n_features, locate, forest.flat);
     const std::size_t n_tests = forms.flat.test_end - forms.flat.test_begin;
     forest.max_columns = std::max(forest.max_columns, 2 * n_features + n_tests);
   }
@@ -221,14 +226,25 @@ void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_nu
   }
 }
 
-// Adds everything of a tree but its flat form; returns the number of its leaves.
-std::size_t add_tree(const TreeArrays& tree, std::int32_t output, Forest& forest) {
+// The leaves of a tree in the order of their numbers. In a table a leaf has several, the same ones
+// for all forms.
+std::vector<std::size_t> leaves_of(const TreeArrays& tree, const std::optional<FewTests>& tests) {
+  if (tests) return leaves_of_entries(tree, *tests);
+  std::vector<std::size_t> leaves;
+  for (std::size_t node = 0; node < tree.n_nodes; ++node) {
+    if (tree.is_leaf(node)) leaves.push_back(node);
+  }
+  return leaves;
+}
+
+// Adds everything of a tree but its tests in blocks; returns the number of its leaves.
+std::size_t add_tree(const TreeArrays& tree, std::int32_t output,
+                     const std::optional<FewTests>& tests, Forest& forest) {
   const auto leaf_begin = static_cast<std::uint32_t>(forest.leaf_node.size());
   forest.trees.push_back(
-      {static_cast<std::uint32_t>(forest.steps.size()), leaf_begin, output, false, {}});
+      {static_cast<std::uint32_t>(forest.steps.size()), leaf_begin, output, BlockForm::steps, {}});
   std::vector<std::uint32_t> leaf_number(tree.n_nodes, 0);
-  for (std::size_t node = 0; node < tree.n_nodes; ++node) {
-    if (!tree.is_leaf(node)) continue;
+  for (const std::size_t node : leaves_of(tree, tests)) {
     leaf_number[node] = static_cast<std::uint32_t>(forest.leaf_node.size()) - leaf_begin;
     const double* value = tree.value + node * tree.n_values;
     forest.leaf_value.insert(forest.leaf_value.end(), value, value + tree.n_values);
@@ -269,7 +285,9 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
     const TreeArrays tree = ensemble.tree(t);
     for (std::size_t node = 0; node < tree.n_nodes; ++node)
       n_sets = std::max(n_sets, tree.category_set[node] + 1);
-    const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], *forest);
+    std::optional<FewTests> tests;
+    if (!ensemble.linear) tests = few_tests(tree);  // slopes are listed once for each leaf
+    const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], tests, *forest);
     if (n_leaves > kMaxFlatLeaves) continue;
     bool fits = plan.add(tree);
     if (!fits) {
@@ -277,8 +295,9 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
       begin = t;
       fits = plan.add(tree);  // if even alone it has too many split points, it is not flat
     }
-    forest->trees[t].is_flat = fits;
-    if (fits) forest->max_leaves = std::max(forest->max_leaves, n_leaves);
+    if (!fits) continue;
+    forest->trees[t].form = tests ? BlockForm::table : BlockForm::flat;
+    if (!tests) forest->max_leaves = std::max(forest->max_leaves, n_leaves);
   }
   plan.finish(ensemble, begin, ensemble.n_trees(), *forest);
   add_slopes(ensemble, *forest);
@@ -427,15 +446,27 @@ void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, 
     const std::size_t end = std::min(segment.tree_end, sink.last_tree());
     if (t >= end) continue;
     fill_segment(forest, segment, rows, first_row, n_rows, scratch.columns.data());
-    for (; t < end; ++t) {
+    while (t < end) {
       const TreeForms& tree = forest.trees[t];
-      if (tree.is_flat) {
+      if (tree.form == BlockForm::table) {
+        Column entries[kTablesAtOnce];
+        std::size_t n = 0;
+        for (; n < kTablesAtOnce && t + n < end && forest.trees[t + n].form == BlockForm::table;
+             ++n)
+          scratch.select_entries(forest.trees[t + n].flat, forest.flat, 2 * segment.n_features(),
+                                 entries[n]);
+        sink.add_tables(t, {entries, n});
+        t += n;
+        continue;
+      }
+      if (tree.form == BlockForm::flat) {
         sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * segment.n_features()));
       } else {
         std::uint32_t leaf[kBlockRows];
         walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
         sink.add(t, leaf);
       }
+      ++t;
     }
   }
 }
@@ -514,7 +545,40 @@ class ScoreSink {
     end_tree();
   }
 
+  // The same for consecutive trees in table form.
+  void add_tables(std::size_t t, std::span<const Column> entries) {
+    const TreeForms* trees = &forest_.trees[t];
+    const bool have_one_output = std::all_of(trees, trees + entries.size(), [&](const auto& tree) {
+      return tree.output == trees->output;
+    });
+    if (entries.size() == kTablesAtOnce && have_one_output && forest_.n_values == 1 &&
+        pending_ > kTablesAtOnce) {
+      add_at_once(trees, entries.data());
+      pending_ -= kTablesAtOnce;
+      return;
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) add(t + i, entry_numbers(entries[i]));
+  }
+
  protected:
+  static const std::uint8_t* entry_numbers(const Column& entries) {
+    return reinterpret_cast<const std::uint8_t*>(entries.code);
+  }
+
+  // A score is read and written once for several trees, and has the same bits as one by one.
+  void add_at_once(const TreeForms* trees, const Column* entries) {
+    const double* value[kTablesAtOnce];
+    for (std::size_t k = 0; k < kTablesAtOnce; ++k)
+      value[k] = &forest_.leaf_value[trees[k].leaf_begin];
+    Sum* __restrict scores = &scores_[static_cast<std::size_t>(trees->output) * kBlockRows];
+    for (std::size_t i = 0, n = n_rows_; i < n; ++i) {
+      Sum score = scores[i];
+      for (std::size_t k = 0; k < kTablesAtOnce; ++k)
+        score += static_cast<Sum>(value[k][entry_numbers(entries[k])[i]]);
+      scores[i] = score;
+    }
+  }
+
   void end_tree() {
     if (--pending_ == 0) write();
   }
@@ -578,6 +642,11 @@ class LeafSink {
   void add(std::size_t t, const Leaf* leaf) {
     const std::int32_t* node = &forest_.leaf_node[forest_.trees[t].leaf_begin];
     for (std::size_t i = 0; i < n_rows_; ++i) leaves_.at(first_row_ + i, t) = node[leaf[i]];
+  }
+
+  void add_tables(std::size_t t, std::span<const Column> entries) {
+    for (const Column& of_tree : entries)
+      add(t++, reinterpret_cast<const std::uint8_t*>(of_tree.code));
   }
 
  private:

@@ -5,6 +5,7 @@
 // gains or the tree has most_leaves(params) leaves. The children of a leaf get the next two node
 // numbers when it is split, the left one first.
 #pragma once
+#include <bit>
 #include <cstdint>
 
 #include "shared/growth_params.hpp"
@@ -16,6 +17,14 @@ inline constexpr int kMaxLeaves = 65535;  // leaf numbers of rows are 16 bits wi
 inline int most_leaves(const GrowthParams& params) {
   if (params.max_leaves <= 0 || params.max_leaves > kMaxLeaves) return kMaxLeaves;
   return static_cast<int>(params.max_leaves);
+}
+
+// The levels of a symmetric tree: as many as max_depth permits, and the leaves if all of a level
+// are divided.
+inline int most_levels(const GrowthParams& params) {
+  const int by_leaves = std::bit_width(static_cast<unsigned>(most_leaves(params))) - 1;
+  if (params.max_depth <= 0 || params.max_depth > by_leaves) return by_leaves;
+  return static_cast<int>(params.max_depth);
 }
 
 // What decides when a leaf is split.

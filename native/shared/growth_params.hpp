@@ -13,10 +13,12 @@
 
 namespace hedgerow {
 
-// Which leaf is split next: the one with the largest gain, or all leaves of a level in turn.
-enum class GrowPolicy : std::int32_t { leafwise, levelwise };
+// Which leaf is split next: the one with the largest gain, all leaves of a level in turn, or all
+// leaves of a level by the same test.
+enum class GrowPolicy : std::int32_t { leafwise, levelwise, symmetric };
 inline constexpr Named<GrowPolicy> kGrowPolicies[] = {{"leafwise", GrowPolicy::leafwise},
-                                                      {"levelwise", GrowPolicy::levelwise}};
+                                                      {"levelwise", GrowPolicy::levelwise},
+                                                      {"symmetric", GrowPolicy::symmetric}};
 
 struct GrowthParams {
   std::int64_t max_leaves = 31;  // 0: no limit
@@ -47,6 +49,7 @@ struct GrowthParams {
   // Whether the leaves of a tree take an additional common step; not if max_delta_step limits them.
   bool has_common_step() const { return !leaf.is_newton() && max_delta_step == 0.0; }
   bool is_leafwise() const { return grow_policy == GrowPolicy::leafwise; }
+  bool is_symmetric() const { return grow_policy == GrowPolicy::symmetric; }
   std::int64_t min_rows() const { return min_samples_leaf > 1 ? min_samples_leaf : 1; }
   // Whether a leaf with this number of rows and depth may be split.
   bool may_split(std::int64_t rows, int depth) const {

@@ -145,7 +145,6 @@ class _BaggingAttributes:
     n_estimators: int
     max_samples: float | None
     max_features: float
-    bootstrap: bool
     bootstrap_features: bool
     oob_score: bool | Callable[..., Any]
     warm_start: bool
@@ -174,7 +173,7 @@ class _BoostingAttributes:
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "exact"]
@@ -207,7 +206,6 @@ class _ForestAttributes:
     max_features: Literal["sqrt", "log2", "log2+1"] | float | None
     min_impurity_decrease: float
     ccp_alpha: float
-    bootstrap: bool
     max_samples: float | None
     feature_combinations: int | None
     oob_score: bool | Callable[..., Any]
@@ -330,7 +328,9 @@ class AdaBoostRegressor(_AdaboostAttributes, _AdaBoostRegressor):
     ) -> None: ...
 
 class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
     voting: Literal["soft", "hard"]
+    class_weight: Literal["balanced"] | Mapping[Any, float] | list[Mapping[Any, float]] | None
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -338,9 +338,13 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
         *,
         max_samples: float | None = None,
         max_features: float = 1.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         bootstrap_features: bool = False,
         voting: Literal["soft", "hard"] = "soft",
+        class_weight: Literal["balanced"]
+        | Mapping[Any, float]
+        | list[Mapping[Any, float]]
+        | None = None,
         oob_score: bool | Callable[..., Any] = False,
         warm_start: bool = False,
         random_state: int | RandomState | None = 0,
@@ -349,6 +353,7 @@ class BaggingClassifier(_BaggingAttributes, _BaggingClassifier):
     ) -> None: ...
 
 class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
+    bootstrap: bool
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -418,6 +423,8 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
 
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -437,8 +444,9 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = False,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = False,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -457,6 +465,7 @@ class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
 
 class ExtraTreesRegressor(_ForestAttributes, _ExtraTreesRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,
@@ -526,7 +535,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -595,7 +604,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -692,7 +701,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -755,7 +764,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "exact"] = "hist",
@@ -1076,6 +1085,8 @@ class RadiusNeighborsRegressor(_NeighborsAttributes, _RadiusNeighborsRegressor):
 
 class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
+    bootstrap: bool | Literal["balanced", "undersample", "oversample"]
+    voting: Literal["soft", "hard"]
     class_weight: (
         Literal["balanced", "balanced_subsample"]
         | Mapping[Any, float]
@@ -1095,8 +1106,9 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
         max_features: Literal["sqrt", "log2", "log2+1"] | float | None = "sqrt",
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        bootstrap: bool = True,
+        bootstrap: bool | Literal["balanced", "undersample", "oversample"] = True,
         max_samples: float | None = None,
+        voting: Literal["soft", "hard"] = "soft",
         feature_combinations: int | None = None,
         oob_score: bool | Callable[..., Any] = False,
         class_weight: Literal["balanced", "balanced_subsample"]
@@ -1115,6 +1127,7 @@ class RandomForestClassifier(_ForestAttributes, _RandomForestClassifier):
 
 class RandomForestRegressor(_ForestAttributes, _RandomForestRegressor):
     criterion: Literal["squared_error", "absolute_error"]
+    bootstrap: bool
     keep_targets: bool
     def __init__(
         self,

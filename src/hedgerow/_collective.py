@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 class Communicator(Protocol):
-    """How the workers of a fit exchange bytes; bring your own, or use one of `hedgerow.cluster`.
+    """How the workers of a fit exchange bytes; write your own, or use one of `hedgerow.cluster`.
 
-    Every worker has a communicator with another rank, and all call the same methods in the same
+    Every worker has a communicator with its own rank, and all call the same methods in the same
     order. A call that cannot be completed must raise an error on every worker, within a time limit.
     """
 
@@ -43,13 +43,13 @@ class Communicator(Protocol):
         """The number of workers."""
 
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send ``parts[j]`` to worker j; return what each worker has sent to this one."""
+        """Send ``parts[j]`` to worker j; return what each worker has sent to this worker."""
 
     def gather(self, part: bytes) -> list[bytes]:
         """Return what each worker has passed, in the order of their ranks."""
 
     def abort(self, reason: str) -> None:
-        """Make the pending and the following calls of all workers fail."""
+        """Make all pending and future calls fail, on all workers."""
 
 
 class Workers:

@@ -5,12 +5,14 @@ Both `hedgerow.plot` and the report show what is computed here, so that their nu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from hedgerow._types import Bools, Floats
 
@@ -89,6 +91,55 @@ class ThresholdCounts:
         missed = self.positive - self.true_positive
         total = false_positive * self.false_positive + false_negative * missed
         return np.asarray(total / (self.positive + self.negative))
+
+
+def area_and_contributions(is_positive: Bools, score: Floats) -> tuple[float, Floats]:
+    """Return the area under the ROC curve, and what each row contributes to it.
+
+    The area is the share of pairs of a positive and a negative row in which the positive one has
+    the higher score; ties count ½. A positive row's share of the negative ones is V, and the
+    variance of the area by DeLong is the variance of V over the m positive rows, divided by m, plus
+    the same of negative rows. Contributions are (V − area) / √(m (m − 1)): the covariance of two
+    areas on the same rows is the sum of the products of their contributions.
+    """
+    n_positive = int(np.count_nonzero(is_positive))
+    counts = np.where(is_positive, n_positive, len(score) - n_positive)
+    others = len(score) - counts
+    above = rankdata(score) - _ranks_within(score, is_positive)  # rows of the other kind below it
+    share = np.where(is_positive, above, others - above) / others
+    area = float(share[is_positive].mean())
+    return area, (share - area) / np.sqrt(counts * np.maximum(counts - 1.0, 1.0))
+
+
+def _ranks_within(score: Floats, is_positive: Bools) -> Floats:
+    """Return the rank of each row among those of its own kind; equal scores share their mean."""
+    ranks = np.empty(len(score))
+    for kind in (is_positive, ~is_positive):
+        ranks[kind] = rankdata(score[kind])
+    return ranks
+
+
+def mean_curve(curves: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return the mean of ROC curves (fpr, tpr) over the true positive rate, at each fpr.
+
+    Where curves rise vertically, so does their mean: its area is the mean of their areas.
+    """
+    grid = np.unique(np.concatenate([fpr for fpr, _ in curves]))
+    ends = [_ends_at(grid, fpr, tpr) for fpr, tpr in curves]
+    low, high = (np.mean([pair[i] for pair in ends], axis=0) for i in (0, 1))
+    return np.repeat(grid, 2), np.column_stack([low, high]).ravel()
+
+
+def _ends_at(grid: Floats, fpr: Floats, tpr: Floats) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest point of a curve at each fpr of a grid."""
+    at, first = np.unique(fpr, return_index=True)
+    low, high = tpr[first], tpr[np.append(first[1:], len(fpr)) - 1]
+    place = np.searchsorted(at, grid, side="right") - 1
+    after = np.minimum(place + 1, len(at) - 1)
+    width = np.where(after > place, at[after] - at[place], 1.0)
+    between = high[place] + (low[after] - high[place]) * (grid - at[place]) / width
+    is_at = at[place] == grid
+    return np.where(is_at, low[place], between), np.where(is_at, high[place], between)
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,30 +142,29 @@ class Estimator(BaseEstimator):
     ) -> None:
         """Write a fitted tree model in the format of another program.
 
-        Gradient boosting, random forests, extra trees, decision trees, AdaBoost classifiers of
-        their own trees and bagging of trees that are grown on bins can be exported.
-        Predictions are those of the model, bit for bit; in ONNX and SQL, and of AdaBoost by SAMME,
-        up to rounding errors, and in XGBoost up to those of float32.
+        Gradient boosting, random forests, extra trees, decision trees, AdaBoost classifiers with
+        the default trees and bagging of histogram-based trees can be exported. The exported model
+        predicts the same as this one, bit for bit, with these exceptions: ONNX, SQL and AdaBoost
+        with 'SAMME' agree up to rounding errors, and XGBoost up to rounding errors of float32.
 
         Parameters
         ----------
         path : str or path-like
             The file. An existing file is replaced once the new one is complete.
         format : {"c", "javascript", "lightgbm", "onnx", "python", "sql", "xgboost"}, optional
-            The format, by default according to the ending of the path: .h (a header in C99 that
-            needs no library), .js or .mjs (a module), .onnx, .py (a module without imports), .sql
-            (a query), .txt (LightGBM's text format, which many programs read), .xgb.json
+            The format; by default it follows from the extension of the path: .h (a header in C99
+            that needs no library), .js or .mjs (a module), .onnx, .py (a module without imports),
+            .sql (a query), .txt (LightGBM's text format, which many programs read), .xgb.json
             (XGBoost's JSON).
         table : str, optional
             For SQL: the name of the table with the rows to predict.
         keep : list of str, optional
-            For SQL: columns of the table that the result has beside the prediction, such as its
-            key.
+            For SQL: columns of the table to include in the result next to the prediction, such as
+            its key.
 
         Raises
         ------
-        ExportError
-            If the format cannot hold the model.
+        ExportError If the format cannot represent the model.
         """
         from hedgerow import _export
 
@@ -276,7 +275,7 @@ class LeafEstimator(TableEstimator):
     def fit(self, X: Any, y: Any = IN_TABLE, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------

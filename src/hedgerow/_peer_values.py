@@ -74,7 +74,9 @@ METRICS: Mapping[str, Mapping[str, str]] = {
         "error": "binary_error merror multi_error zerooneloss zero_one_loss",
         "accuracy": "acc accuracy_score",
         "balanced_accuracy": "balancedaccuracy balanced_accuracy_score",
+        "g_mean": "gmean geometric_mean geometric_mean_score",
         "f1": "f1_score totalf1 f1_macro",
+        "mcc": "matthews_corrcoef matthews",
     },
     "regressors": {
         "rmse": "l2_root root_mean_squared_error neg_root_mean_squared_error",
@@ -170,7 +172,8 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "best_first": ("leafwise",),
         "depthwise": ("levelwise",),
         "depth": ("levelwise",),
-        "symmetrictree": ("symmetric trees are not supported; 'levelwise' is closest",),
+        "symmetrictree": ("symmetric",),
+        "oblivious": ("symmetric",),
     },
     "kernel": {
         "gaussian": ("rbf",),

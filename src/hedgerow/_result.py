@@ -150,14 +150,15 @@ def imported(module: str, what: str) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PermutationImportance(Result):
-    """How much worse a model does if a column, or a group of columns, is shuffled.
+    """How much worse a model performs when a column, or a group of columns, is shuffled.
 
     Attributes
     ----------
     feature : array
         Names of the columns or groups; numbers, if a forest was fitted to columns without names.
     mean : array of shape (features,)
-        By how much a score falls, or an error rises: the mean over the repeats, or over the trees.
+        The decrease of a score, or the increase of an error: the mean over the repeats, or over the
+        trees.
     std : array of shape (features,)
         The standard deviation over the repeats or trees.
     repeats : array of shape (features, n_repeats)
@@ -167,7 +168,7 @@ class PermutationImportance(Result):
     metric : str
         Name of the metric.
     higher_is_better : bool
-        Whether that is a score rather than an error.
+        Whether the metric is a score rather than an error.
     is_by_tree : bool
         Whether repeats are the trees of a forest.
     """
@@ -183,7 +184,7 @@ class PermutationImportance(Result):
 
     @property
     def by_tree(self) -> Floats:
-        """The rise of each tree's out-of-bag loss, (n_trees, features)."""
+        """The increase of each tree's out-of-bag loss, (n_trees, features)."""
         if not self.is_by_tree:
             raise AttributeError("by_tree: rows were shuffled for the whole model, not by tree.")
         return self.repeats.T
@@ -195,7 +196,7 @@ class PermutationImportance(Result):
 
     @property
     def z(self) -> Floats:
-        """The mean over its standard error, Breiman's z-score; 0 where repeats do not differ."""
+        """The mean divided by its standard error (Breiman's z); 0 where repeats do not differ."""
         error = self.standard_error
         return np.divide(self.mean, error, out=np.zeros_like(self.mean), where=error > 0)
 

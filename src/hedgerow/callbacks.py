@@ -1,4 +1,4 @@
-"""Callbacks of gradient boosting for other libraries; docs/callbacks.md is about others."""
+"""Callbacks of gradient boosting that integrate other libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["OptunaPruning"]
 
 
 class OptunaPruning:
-    """Reports a metric to a trial of Optuna after each round, and ends the fit of a bad trial.
+    """Reports a metric to an Optuna trial after each round, and stops the fit of a pruned trial.
 
     The fit then raises `optuna.TrialPruned`, and the estimator is unchanged.
 
@@ -26,7 +26,7 @@ class OptunaPruning:
     eval_name : str, optional
         The evaluation set; by default the last one.
     metric : str, optional
-        The metric; by default the first. The study's direction must be that of the metric.
+        The metric; by default the first. The direction of the study must match the metric.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class OptunaPruning:
         self.trial, self.eval_name, self.metric = trial, eval_name, metric
 
     def after_round(self, info: RoundInfo) -> None:
-        """Report the metric of a round; raise if the trial is to end."""
+        """Report the metric of a round; raise `TrialPruned` if the trial should be pruned."""
         import optuna
 
         if not info.metrics:

@@ -1,4 +1,4 @@
-"""Exceptions and warnings; an exception is also the built-in one that a caller would expect."""
+"""Exceptions and warnings. Each exception also derives from the matching built-in one."""
 
 __all__ = [
     "ClusterError",
@@ -27,19 +27,19 @@ class DataWarning(UserWarning):
 
 
 class ParameterError(HedgerowError, ValueError):
-    """A parameter with a value that is not allowed."""
+    """A parameter has a value that is not allowed."""
 
 
 class ExportError(HedgerowError, ValueError):
-    """A model that the format of an export cannot hold."""
+    """The export format cannot represent the model."""
 
 
 class MemoryLimitError(HedgerowError, MemoryError):
-    """A fit that would need more memory than its memory_limit, or than its device has."""
+    """A fit would need more memory than its memory_limit, or than its device has."""
 
 
 class ModelFileError(HedgerowError, ValueError):
-    """A file that is damaged, is not a model, or has a version that this library cannot read."""
+    """A file is damaged, is not a model, or has a version that this library cannot read."""
 
 
 class NoSplitWarning(UserWarning):
@@ -47,8 +47,8 @@ class NoSplitWarning(UserWarning):
 
 
 class ClusterError(HedgerowError, RuntimeError):
-    """A distributed fit that cannot go on: a worker failed, left, or did not answer in time."""
+    """A distributed fit cannot continue: a worker failed, left, or did not answer in time."""
 
 
 class DeviceError(HedgerowError, RuntimeError):
-    """A device that cannot be used: no GPU, no driver or no CUDA libraries."""
+    """The device cannot be used: there is no GPU, no driver, or no CUDA libraries."""

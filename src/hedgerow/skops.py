@@ -1,8 +1,9 @@
 """The types of fitted models, for `skops.io.load(file, trusted=TRUSTED_TYPES)`.
 
-skops loads no type that it does not know, unless it is named. These are classes that hold
-parameters and arrays; making one runs no code of the file. But skops does not check the arrays, as
-`hedgerow.load` does: load files of others in this library's own format only.
+skops refuses to load types that it does not know unless they are listed as trusted. The types here
+are classes that contain parameters and arrays; creating them runs no code from the file. However,
+skops does not check the arrays, as `hedgerow.load` does: load files from untrusted sources only in
+Hedgerow's own format.
 """
 
 __all__ = ["TRUSTED_TYPES"]

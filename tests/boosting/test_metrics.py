@@ -114,7 +114,12 @@ ORACLES = {
     "error": lambda y, p, w: 1 - sk.accuracy_score(y, p > 0.5, sample_weight=w),
     "accuracy": lambda y, p, w: sk.accuracy_score(y, p > 0.5, sample_weight=w),
     "balanced_accuracy": lambda y, p, w: sk.balanced_accuracy_score(y, p > 0.5, sample_weight=w),
+    "g_mean": lambda y, p, w: np.sqrt(
+        np.average((p > 0.5)[y == 1], weights=None if w is None else w[y == 1])
+        * np.average((p <= 0.5)[y == 0], weights=None if w is None else w[y == 0])
+    ),
     "f1": lambda y, p, w: sk.f1_score(y, p > 0.5, sample_weight=w),
+    "mcc": lambda y, p, w: sk.matthews_corrcoef(y, p > 0.5, sample_weight=w),
 }
 
 

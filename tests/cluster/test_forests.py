@@ -25,6 +25,11 @@ CASES = [
         np.array(["low", "middle", "high"])[CLASSES],
         {"sample_weight": WEIGHTS},
     ),
+    (
+        hr.RandomForestClassifier(n_estimators=4, bootstrap="undersample", voting="hard"),
+        CLASSES,
+        {"sample_weight": WEIGHTS},
+    ),
     (hr.ExtraTreesRegressor(n_estimators=2), NUMBERS, {"sample_weight": WEIGHTS}),
     (hr.ExtraTreesClassifier(n_estimators=6, max_bins=20, subsample_for_bin=200), CLASSES, {}),
     (hr.RandomForestRegressor(n_estimators=4, ccp_alpha=0.01), np.c_[NUMBERS, -NUMBERS], {}),

@@ -12,6 +12,8 @@ PURPOSES = {
     "tree_features": 3,
     "level_features": 4,
     "node_features": 5,
+    "cart_features": 6,
+    "bootstrap": 9,
     "holdout": 12,
     "fold": 13,
     "statistics_order": 14,

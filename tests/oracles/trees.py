@@ -1,5 +1,7 @@
 """Random trees and ensembles that keep every rule of the structure."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hedgerow._tree.linear_leaves import LinearLeaves
@@ -53,6 +55,25 @@ def random_tree(
     )
 
 
+def with_shared_tests(rng, tree, n_tests):
+    """Give the tree with at most so many different tests, each of an inner node of it."""
+    inner = np.flatnonzero(tree.feature >= 0)
+    if len(inner) == 0:
+        return tree
+    source = np.arange(tree.n_nodes)
+    source[inner] = rng.choice(rng.permutation(inner)[:n_tests], size=len(inner))
+    sets = tree.category_set[source]
+    return replace(
+        tree,
+        feature=tree.feature[source],
+        threshold=tree.threshold[source],
+        missing_left=tree.missing_left[source],
+        split_bin=tree.split_bin[source],
+        category_set=np.where(sets >= 0, np.cumsum(sets >= 0) - 1, -1).astype(np.int32),
+        category_bits=tree.category_bits[sets[sets >= 0]],
+    )
+
+
 def random_slopes(rng, tree, n_numeric):
     """Up to three slopes for every leaf, some for none."""
     size = np.where(tree.feature < 0, rng.integers(0, 4, tree.n_nodes), 0)
@@ -69,10 +90,15 @@ def random_slopes(rng, tree, n_numeric):
     )
 
 
-def random_ensemble(rng, leaves, n_features, *, n_outputs=1, vector=False, **options):
-    """One tree for each number in ``leaves``: the outputs in turn, or each adding to all."""
+def random_ensemble(rng, leaves, n_features, *, n_outputs=1, vector=False, n_tests=None, **options):
+    """One tree for each number in ``leaves``: the outputs in turn, or each adding to all.
+
+    ``n_tests`` is the number of different tests of each tree, if nodes share them.
+    """
     n_values = n_outputs if vector else 1
     trees = [random_tree(rng, n, n_features, n_values=n_values, **options) for n in leaves]
+    if n_tests is not None:
+        trees = [with_shared_tests(rng, tree, n_tests) for tree in trees]
     outputs = np.arange(len(trees)) % (1 if vector else n_outputs)
     return Ensemble.from_trees(trees, outputs, rng.normal(size=n_outputs), n_features)
 

@@ -53,6 +53,8 @@ def test_metrics_of_two_classes_are_scikit_learns(weighted: bool) -> None:
         "accuracy": sk.accuracy_score(NEW_TWO, predicted, sample_weight=w),
         "balanced accuracy": sk.balanced_accuracy_score(NEW_TWO, predicted, sample_weight=w),
     }
+    recalls = sk.recall_score(NEW_TWO, predicted, average=None, sample_weight=w)
+    expected["G-mean"] = np.sqrt(recalls[0] * recalls[1])
     assert actual == pytest.approx(expected, rel=1e-12)
 
 

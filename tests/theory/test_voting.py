@@ -5,8 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+from scipy.stats import betabinom, multivariate_normal
 
 from hedgerow import ParameterError, theory
+from hedgerow.theory._voting import _factor_correlation
 
 
 def binomial_sum(error, n):
@@ -105,3 +108,67 @@ def test_a_number_of_voters_that_is_no_count_is_refused(n):
         theory.bootstrap_coverage(n)
     with pytest.raises(ParameterError, match="draws="):
         theory.bootstrap_coverage(5, draws=-1)
+
+
+RHO = np.array([0.0, 0.05, 0.2, 0.5, 0.9, 0.999, 1.0])
+
+
+@pytest.mark.parametrize("n", [1, 4, 25])
+@pytest.mark.parametrize("error", [0.2, 0.35, 0.5])
+def test_the_beta_binomial_vote_is_the_sum_of_its_probabilities(error, n):
+    vote = theory.majority_vote(error, n, correlation=RHO)
+    for rho, found in zip(RHO[1:-1], vote.beta_binomial[1:-1], strict=True):
+        a, b = error * (1 - rho) / rho, (1 - error) * (1 - rho) / rho
+        terms = betabinom.pmf(np.arange(n + 1), n, a, b)
+        tie = terms[n // 2] / 2 if n % 2 == 0 else 0.0
+        assert found == pytest.approx(terms[n // 2 + 1 :].sum() + tie, rel=1e-9)
+
+
+@pytest.mark.parametrize("model", ["beta_binomial", "one_factor_normal"])
+def test_a_correlated_vote_runs_from_the_binomial_sum_to_the_error_of_one(model):
+    errors = getattr(theory.majority_vote(0.35, 25, correlation=RHO), model)
+    assert errors[0] == pytest.approx(binomial_sum(0.35, 25), rel=1e-12)
+    assert errors[-1] == 0.35
+    assert (np.diff(errors) > 0.0).all()
+    for always in (0.0, 0.5, 1.0):
+        found = getattr(theory.majority_vote(always, 7, correlation=RHO), model)
+        np.testing.assert_allclose(found, always, atol=1e-9)
+
+
+def test_simulated_voters_with_a_common_factor_have_the_correlation_and_the_error():
+    rho, error, n, rows = 0.3, 0.35, 11, 60_000
+    vote = theory.majority_vote(error, n, correlation=rho)
+    r = _factor_correlation(error, rho)
+    rng = np.random.default_rng(0)
+    shared, own = rng.normal(size=(rows, 1)), rng.normal(size=(rows, n))
+    wrong = np.sqrt(r) * shared + np.sqrt(1 - r) * own < ndtri(error)
+    found = np.corrcoef(wrong.T)[np.triu_indices(n, 1)].mean()
+    assert found == pytest.approx(rho, abs=0.01)
+    measured = (wrong.sum(axis=1) > n / 2).mean()
+    expected = vote.one_factor_normal[0]
+    assert measured == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / rows))
+
+
+def test_few_voters_with_a_common_factor_are_integrals_of_the_normal_distribution():
+    # Three voters err together, or two of them: probabilities of a trivariate normal distribution.
+    error, rho = 0.3, 0.25
+    r, t = _factor_correlation(error, rho), ndtri(error)
+    pair = multivariate_normal(cov=[[1, r], [r, 1]]).cdf([t, t])
+    assert (pair - error**2) / (error * (1 - error)) == pytest.approx(rho, abs=1e-8)
+    covariance = r + (1 - r) * np.eye(3)
+    triple = multivariate_normal(cov=covariance, abseps=1e-9, releps=1e-9).cdf([t] * 3, rng=1)
+    expected = 3 * (pair - triple) + triple
+    found = theory.majority_vote(error, 3, correlation=rho).one_factor_normal[0]
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_correlated_vote_is_drawn_and_checked():
+    vote = theory.majority_vote()
+    assert list(vote.to_frame()) == ["correlation", "beta_binomial", "one_factor_normal"]
+    assert vote.correlation.shape == (101,)
+    assert "25 classifiers" in repr(vote)
+    for arguments in ({"error": 1.5}, {"n": 0}, {"correlation": -0.1}, {"error": [0.1, 0.2]}):
+        with pytest.raises(ParameterError, match=f"{next(iter(arguments))}=.* is not allowed"):
+            theory.majority_vote(**arguments)
+    with pytest.raises(ParameterError, match="one dimension"):
+        theory.majority_vote(correlation=[[0.1]])

@@ -46,6 +46,30 @@ def test_scores_and_leaves_are_the_oracles(
     assert_predicts_as_the_oracle(ensemble, X)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=SEEDS,
+    leaves=st.lists(st.integers(1, 70), min_size=1, max_size=24),
+    n_tests=st.integers(1, 9),
+    n_categorical=st.integers(0, 2),
+    n_outputs=st.integers(1, 2),
+    vector=st.booleans(),
+    n_rows=st.sampled_from([3, 8, 40, 140]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_trees_whose_nodes_share_tests_predict_as_the_oracle(
+    seed, leaves, n_tests, n_categorical, n_outputs, vector, n_rows, dtype
+):
+    rng = np.random.default_rng(seed)
+    ensemble = random_ensemble(
+        rng, leaves, 3, n_outputs=n_outputs, vector=vector, n_categorical=n_categorical,
+        n_tests=n_tests,
+    )  # fmt: skip
+    ensemble.validate()
+    X = random_rows(rng, n_rows, 3, n_categorical=n_categorical).astype(dtype)
+    assert_predicts_as_the_oracle(ensemble, X)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("leaves", "options"),
@@ -144,13 +168,14 @@ def test_eight_python_threads_may_predict_at_once_with_a_fresh_model():
 
 
 @pytest.mark.parametrize("n_rows", [3, 200])
-def test_staged_scores_are_those_of_the_first_rounds(n_rows, monkeypatch):
+@pytest.mark.parametrize(("n_rounds", "n_tests"), [(5, None), (13, 6)])
+def test_staged_scores_are_those_of_the_first_rounds(n_rows, n_rounds, n_tests, monkeypatch):
     monkeypatch.setattr("hedgerow._tree.structure._STAGED_BYTES", 2 * 16 * n_rows)
     rng = np.random.default_rng(5)
-    ensemble = random_ensemble(rng, [20] * 10, 3, n_outputs=2)
+    ensemble = random_ensemble(rng, [20] * 2 * n_rounds, 3, n_outputs=2, n_tests=n_tests)
     X = random_rows(rng, n_rows, 3)
     stages = list(ensemble.staged_raw(X))
-    assert len(stages) == ensemble.n_rounds == 5
+    assert len(stages) == ensemble.n_rounds == n_rounds
     for n_rounds, scores in enumerate(stages, start=1):
         np.testing.assert_array_equal(scores, ensemble.predict_raw(X, n_trees=2 * n_rounds))
         np.testing.assert_array_equal(scores, ensemble.first_rounds(n_rounds).predict_raw(X))
@@ -212,6 +237,8 @@ def everything():
     for function in ("sigmoid", "exp", "log", "log1p"):
         getattr(_native, f"{function}_inplace")(margins)
         digest.update(margins.tobytes())
+    shared = random_ensemble(rng, [40] * 20, 4, n_categorical=1, n_tests=6)
+    digest.update(shared.predict_raw(random_rows(rng, 700, 4, n_categorical=1)).tobytes())
     tree, tree_scores = random_tree(rng, 63, 4, n_categorical=1), np.zeros(1000)
     tree.add_binned(rng.integers(0, 256, size=(4, 1000), dtype=np.uint8), tree_scores)
     digest.update(tree_scores.tobytes())

@@ -33,9 +33,9 @@ def test_it_shows_means_and_spreads_and_every_fold():
             "Cross-validation of Ridge: 2 folds, 6 rows",
             "  rmse  2.000 ± 0.500",
             "  r2    0.5000 ± 0.2500",
-            "  fold  train_rows  held_out_rows   rmse      r2  fit_time",
-            "     1           4              2  1.500  0.2500    0.5000",
-            "     2           4              2  2.500  0.7500    0.2500",
+            "  fold  train_rows  test_rows   rmse      r2  fit_time",
+            "     1           4          2  1.500  0.2500    0.5000",
+            "     2           4          2  2.500  0.7500    0.2500",
         ]
     )
 
@@ -52,7 +52,7 @@ def test_columns_have_an_entry_for_each_fold():
     assert columns == {
         "fold": [1, 2],
         "train_rows": [4, 4],
-        "held_out_rows": [2, 2],
+        "test_rows": [2, 2],
         "rmse": [1.5, 2.5],
         "fit_time": [0.5, 0.25],
         "score_time": [0.25, 0.5],

@@ -70,11 +70,11 @@ class AdaBoost(TableEstimator):
 class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     """AdaBoost: a weighted vote of base models, each fitted with more weight on previous errors.
 
-    By default the base models are stumps, grown on bins. 'SAMME', 'M1' and 'real' stop before
-    n_estimators rounds when a base model makes no error; with 'SAMME' and 'M1' it has weight 1, or
-    a larger one if the vote needs it to be right on every training row. 'SAMME' also stops at a
-    base model that is no better than chance (err ≥ 1 − 1/K), and 'M1' at one with err ≥ ½. It is
-    discarded, unless it is the first: then it has weight 0, with a warning.
+    By default the base models are histogram-based decision stumps. 'SAMME', 'M1' and 'real' stop
+    before n_estimators rounds if a base model makes no error; with 'SAMME' and 'M1' this base model
+    has weight 1, or more if the vote would otherwise misclassify a training row. 'SAMME' also stops
+    if a base model is no better than chance (err ≥ 1 − 1/K), and 'M1' if err ≥ ½. Such a base model
+    is discarded or, if it is the first, kept with weight 0 and a warning.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     n_classes_ : int
         Number of classes.
     estimators_ : list
-        The base model of each round, or a list with one for each class if a round has several.
-        Trees are views with `predict` and `tree`.
+        The base model of each round, or a list with one for each class if a round has several. The
+        default trees are views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
         α of each base model, times learning_rate: log((1 − err) / err) + log(K − 1) for 'SAMME',
         log((1 − err) / err) for 'M1', 1 for the others.
@@ -96,7 +96,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         err of each round: the weighted fraction of misclassified rows.
     weight_sums_ : array of shape (n_rounds,)
         z after each round: the sum of the row weights if they were not normalised after each round.
-        It starts at 1, also after a reset, and may overflow.
+        It starts at 1, and again at 1 after a reset, and may overflow.
     resets_ : array of shape (n_rounds,)
         How often the weights were reset before the base model of each round.
     {columns}
@@ -117,7 +117,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, samples: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -241,9 +241,9 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
 class AdaBoostRegressor(RegressorMixin, AdaBoost):
     """AdaBoost.R2: a weighted median of base models, each with more weight on large errors.
 
-    By default the base models are trees of depth 3, grown on bins. Boosting stops early at a base
-    model without error, which then outweighs all others, and before one whose mean loss is ½ or
-    more, unless that is the first.
+    By default the base models are histogram-based trees of depth 3. Boosting stops early if a base
+    model makes no error, which then outweighs all others, or if its mean loss is ½ or more, in
+    which case it is discarded unless it is the first.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     Attributes
     ----------
     estimators_ : list
-        The base model of each round. Trees are views with `predict` and `tree`.
+        The base model of each round. The default trees are views with `predict` and `tree`.
     estimator_weights_ : array of shape (n_rounds,)
         Weight of each base model in the median: log((1 − L) / L), times learning_rate.
     estimator_errors_ : array of shape (n_rounds,)
@@ -277,7 +277,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------

@@ -46,9 +46,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "The base estimator. None grows decision trees on bins. An estimator is cloned for each "
-        "round and must support sample_weight, unless resample=True. 'SAMME', 'M1' and 'real' need "
-        "a classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a regressor.",
+        "The base estimator. None grows histogram-based decision trees. An estimator is cloned "
+        "for each round and must support sample_weight, unless resample=True. 'SAMME', 'M1' and "
+        "'real' need a classifier, 'real' one with predict_proba; 'gentle' and 'logit' need a "
+        "regressor.",
         Peers(sklearn="estimator"),
         positional=True,
         only="classifier",
@@ -57,8 +58,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "estimator",
         None,
         any_of(ESTIMATOR, NOTHING),
-        "The base estimator. None grows decision trees on bins. A regressor is cloned for each "
-        "round and must support sample_weight if resample=False.",
+        "The base estimator. None grows histogram-based decision trees. A regressor is cloned for "
+        "each round and must support sample_weight if resample=False.",
         Peers(sklearn="estimator"),
         positional=True,
         only="regressor",
@@ -74,7 +75,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "learning_rate",
         1.0,
         Number(0, 1e6, open_low=True),
-        "Factor of each base model's weight, and so of the exponent of the row weights.",
+        "Factor by which the weight of each base model, and so the exponent of the row weights, "
+        "is multiplied.",
         Peers("learning_rate", "learning_rate", "learning_rate", "learning_rate"),
     ),
     Parameter(

@@ -20,9 +20,8 @@ from hedgerow._bagging.fitting import (
     OUR_TREES,
     BaggingArguments,
     fit_bag,
-    is_hard,
     jobs_of,
-    leaf_values,
+    voting_of,
 )
 from hedgerow._bagging.parameters import BAGGING_PARAMETERS
 from hedgerow._data.intake import Table, TableSchema, read_table
@@ -52,7 +51,7 @@ class Bagging(TableEstimator):
             estimators_ : list of estimators
                 The fitted estimators.
             estimators_samples_ : list of arrays
-                The rows of each estimator; repeated rows are listed repeatedly.
+                The row indices of each estimator; a row that was sampled twice is listed twice.
             estimators_features_ : list of arrays
                 The columns of each estimator.
             oob_score_ : float
@@ -75,7 +74,7 @@ class Bagging(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -121,7 +120,7 @@ class Bagging(TableEstimator):
 
     @property
     def estimators_samples_(self) -> list[NDArray[np.intp]]:
-        """The rows of each estimator; repeated rows are listed repeatedly."""
+        """The row indices of each estimator; a row that was sampled twice is listed twice."""
         model = self._fitted_model()
         if isinstance(model, BaggedModel):
             return [model.sampling.samples(index) for index in range(len(model.estimators))]
@@ -153,16 +152,17 @@ class Bagging(TableEstimator):
 
     def _values(self, X: Any) -> Floats:
         """Return the mean prediction of the estimators, (n_rows, n_values)."""
-        model, hard = self._fitted_model(), is_hard(self)
+        model, voting = self._fitted_model(), voting_of(self)
         if isinstance(model, BaggedModel):
-            return model.mean(check_columns(self, X), self._jobs(), hard=hard)
+            return model.mean(check_columns(self, X), self._jobs(), hard=voting == "hard")
         rows = self._tree_rows(X)
-        return model.mean(rows, self._threads_for(rows), leaf_values(model, hard=hard))
+        return model.mean(rows, self._threads_for(rows), model.values(voting))
 
     def _additive_trees(self) -> AdditiveTrees:
-        model, hard, n_threads = self._fitted_model(), is_hard(self), effective_n_jobs(self.n_jobs)
+        model, n_threads = self._fitted_model(), effective_n_jobs(self.n_jobs)
+        voting = voting_of(self)
         if isinstance(model, ForestModel):
-            trees = model.additive_trees(self._matrix, n_threads, leaf_values(model, hard=hard))
+            trees = model.additive_trees(self._matrix, n_threads, model.values(voting))
             return replace(trees, stored=self._stored)
         if not isinstance(self.estimator_, OUR_TREES):
             raise ParameterError(
@@ -171,7 +171,8 @@ class Bagging(TableEstimator):
                 "other tree models, explain each of model.estimators_."
             )
         labels = labels_of(fitted_names(self), model.sampling.n_features)
-        return joined_trees(model, labels, partial(check_columns, self), n_threads, hard=hard)
+        read, hard = partial(check_columns, self), voting == "hard"
+        return joined_trees(model, labels, read, n_threads, hard=hard)
 
     def _by_base_model(self, X: Any) -> NDArray[Any]:
         """Return each estimator's predictions, (n_estimators, n_rows, n_outputs)."""
@@ -208,9 +209,9 @@ def _can_decide(bagging: Bagging) -> bool:
 class BaggingClassifier(LeafClassifier, Bagging):
     """Bagging classifier (Breiman, 1996): a vote of estimators, each fitted to a bootstrap sample.
 
-    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
-    Any other classifier is cloned and fitted to one sample after another: with the number of times
-    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
+    Histogram-based decision trees, the default, are grown together, as fast as a random forest. Any
+    other classifier is cloned and fitted to one sample after another. If it supports sample_weight,
+    a row's weight is the number of times that it was sampled; otherwise rows are repeated.
 
     Parameters
     ----------
@@ -257,9 +258,9 @@ class BaggingClassifier(LeafClassifier, Bagging):
 class BaggingRegressor(LeafRegressor, Bagging):
     """Bagging regressor (Breiman, 1996): the mean of estimators fitted to bootstrap samples.
 
-    Hedgerow's decision trees on bins, the default, are grown together, as fast as a random forest.
-    Any other regressor is cloned and fitted to one sample after another: with the number of times
-    that a row was sampled as its weight, if it supports sample_weight, else with repeated rows.
+    Histogram-based decision trees, the default, are grown together, as fast as a random forest. Any
+    other regressor is cloned and fitted to one sample after another. If it supports sample_weight,
+    a row's weight is the number of times that it was sampled; otherwise rows are repeated.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ at a time. Any other estimator is cloned and fitted on one sample after another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -26,8 +26,9 @@ from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.sources import refuse_no_table
-from hedgerow._data.target import has_columns, read_weights
+from hedgerow._data.target import has_columns, read_weights, weigh_by_class
 from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._forest.class_samples import samples_by_class, with_classes
 from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
@@ -108,8 +109,10 @@ def _is_forest(bagging: Any, estimator: SklearnEstimator, arguments: BaggingArgu
         or arguments.fit_params
     ):
         return False
+    if getattr(bagging, "class_weight", None) is not None:
+        return False
     is_weighted = arguments.sample_weight is not None
-    if not _takes_all_columns(bagging, arguments.X) or (is_weighted and bagging.bootstrap):
+    if not _takes_all_columns(bagging, arguments.X) or (is_weighted and _draws_by_weight(bagging)):
         return False
     # A forest balances classes within a tree's sample, for one output and without weights.
     balances = getattr(estimator, "class_weight", None) == "balanced"
@@ -117,6 +120,11 @@ def _is_forest(bagging: Any, estimator: SklearnEstimator, arguments: BaggingArgu
         return False
     # A packed tree stores only the values of leaves; inner nodes are means, not medians.
     return bool(estimator.splitter == "hist" and estimator.criterion != "absolute_error")
+
+
+def _draws_by_weight(bagging: Any) -> bool:
+    """Return whether rows are sampled in proportion to their weights."""
+    return bool(bagging.bootstrap) and not samples_by_class(bagging.bootstrap)
 
 
 def _takes_all_columns(bagging: Any, X: Any) -> bool:
@@ -127,16 +135,9 @@ def _takes_all_columns(bagging: Any, X: Any) -> bool:
     return bool(bagging.max_features == 1.0)
 
 
-def is_hard(bagging: Any) -> bool:
-    """Return whether the base models vote by class (hard voting)."""
-    return getattr(bagging, "voting", "soft") == "hard"
-
-
-def leaf_values(model: ForestModel, *, hard: bool) -> Floats | None:
-    """Return leaf values for hard voting; None to use the stored values."""
-    if not hard or not isinstance(model.outputs, ClassOutputs):
-        return None
-    return model.outputs.certain(model.outputs.votes(model.forest.value))
+def voting_of(bagging: Any) -> str:
+    """Return whether the base models vote by class ("hard") or by probabilities ("soft")."""
+    return str(getattr(bagging, "voting", "soft"))
 
 
 def jobs_of(bagging: Any, estimator: SklearnEstimator) -> Jobs:
@@ -158,8 +159,7 @@ def _fit_as_forest(
     attributes = column_attributes(data.schema) | data.outputs.attributes()
     if bagging.oob_score:
         rows = rows_of(data.table, model.binner)
-        values = leaf_values(model, hard=is_hard(bagging))
-        means = model.out_of_bag_means(rows, settings.n_threads, values)
+        means = model.out_of_bag_means(rows, settings.n_threads, model.values(voting_of(bagging)))
         score = bagging.oob_score
         attributes |= attributes_of_means(data.outputs, means, data.y, score, "estimator")
     return attributes | {"_model": model}
@@ -207,7 +207,7 @@ class BaggingFitting:
         """Return the attributes of the fitted estimator."""
         X, attributes = self._read(arguments.X)
         learned, y = outputs.learn(arguments.y, _num_samples(X))
-        training_set = self._lesson(X, _targets(learned, y), arguments)
+        training_set = self._lesson(X, learned, y, arguments)
         self._check_continues(learned, training_set.sampling)
         model = BaggedModel(self._fit_base_models(training_set), learned, training_set.sampling)
         if self.bagging.oob_score:
@@ -220,22 +220,30 @@ class BaggingFitting:
         X = check_columns(self.bagging, X)  # in the order of the columns of the base models so far
         return X, fitted_columns(self.bagging)
 
-    def _lesson(self, X: Any, y: NDArray[Any], arguments: BaggingArguments) -> BaggingTrainingSet:
+    def _lesson(
+        self, X: Any, outputs: Outputs, y: NDArray[Any], arguments: BaggingArguments
+    ) -> BaggingTrainingSet:
         weights = read_weights(arguments.sample_weight, len(y))
+        if isinstance(outputs, ClassOutputs):
+            weights = weigh_by_class(self.bagging.class_weight, outputs.classes, y, weights)
         takes_weights = _takes_weights(self.estimator)
-        by_weight = weights if self.bagging.bootstrap else None
-        fit_weights = weights if not self.bagging.bootstrap else None
+        by_weight = _draws_by_weight(self.bagging)
+        fit_weights = None if by_weight else weights
         if fit_weights is not None and not takes_weights:
             raise ParameterError(
-                f"bootstrap=False passes sample_weight to the estimator, but "
+                f"bootstrap={self.bagging.bootstrap!r} passes sample_weight to the estimator, but "
                 f"estimator={self.estimator!r} does not support it. With bootstrap=True, rows "
                 "are sampled in proportion to their weights instead."
             )
+        sampling = self._draws(X.shape, weights if by_weight else None, arguments)
+        if samples_by_class(self.bagging.bootstrap):
+            rows = with_classes(sampling.rows, self.bagging.bootstrap, outputs, y)
+            sampling = replace(sampling, rows=rows)
         return BaggingTrainingSet(
             estimator=self.estimator,
             X=X,
-            y=y,
-            sampling=self._draws(X.shape, by_weight, arguments),
+            y=_targets(outputs, y),
+            sampling=sampling,
             takes_weights=takes_weights,
             takes_all_rows=isinstance(self.estimator, OUR_TREES),
             weights=fit_weights,
@@ -296,7 +304,7 @@ class BaggingFitting:
 
     def _out_of_bag_attributes(self, model: BaggedModel, X: Any, y: NDArray[Any]) -> Attributes:
         """Return the out-of-bag attributes."""
-        means = model.out_of_bag_means(X, self.jobs, hard=is_hard(self.bagging))
+        means = model.out_of_bag_means(X, self.jobs, hard=voting_of(self.bagging) == "hard")
         score = self.bagging.oob_score
         return attributes_of_means(model.outputs, means, y, score, "estimator")
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from hedgerow._forest.parameters import (
     BOOTSTRAP,
+    BY_CLASS,
+    CLASS_BOOTSTRAP,
     MAX_SAMPLES,
     N_ESTIMATORS,
     OOB_SCORE,
@@ -25,6 +27,12 @@ from hedgerow._params import (
     Peers,
     any_of,
     is_estimator,
+)
+from hedgerow._tree.parameters import TREE_CLASS_WEIGHT
+
+_BOOTSTRAP = (
+    "Whether rows are sampled with replacement, in proportion to sample_weight. Without "
+    "replacement, weights are passed to the base estimator, which must support them."
 )
 
 BAGGING_PARAMETERS: tuple[Parameter, ...] = (
@@ -56,10 +64,10 @@ BAGGING_PARAMETERS: tuple[Parameter, ...] = (
         Peers(sklearn="max_features"),
     ),
     replace(
-        BOOTSTRAP,
-        description="Whether rows are sampled with replacement, in proportion to sample_weight. "
-        "Without replacement, weights are passed to the base estimator, which must support them.",
+        CLASS_BOOTSTRAP,
+        description=f"{_BOOTSTRAP} {BY_CLASS} They pass weights to the base estimator, too.",
     ),
+    replace(BOOTSTRAP, description=_BOOTSTRAP),
     Parameter(
         "bootstrap_features",
         False,
@@ -75,6 +83,7 @@ BAGGING_PARAMETERS: tuple[Parameter, ...] = (
         "probabilities; 'hard' counts votes, with ties broken by the order of the classes.",
         only="classifier",
     ),
+    replace(TREE_CLASS_WEIGHT, peers=Peers()),
     replace(
         OOB_SCORE,
         description="Whether to compute out-of-bag predictions and their score: accuracy, R², or "

@@ -212,6 +212,14 @@ def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     return float(sk.f1_score(target, _labels(prediction), **options))
 
 
+def _g_mean(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the geometric mean of the recalls of the classes: 0 if one is never found."""
+    labels = np.unique(target)
+    options: dict[str, Any] = {"labels": labels, "average": None, "sample_weight": weights}
+    recalls = sk.recall_score(target, _labels(prediction), zero_division=0.0, **options)
+    return float(np.prod(recalls) ** (1.0 / len(recalls)))
+
+
 def _auc(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     if prediction.ndim == 1:
         return float(sk.roc_auc_score(target, prediction, sample_weight=weights))
@@ -231,7 +239,9 @@ CLASSIFICATION: Metrics = {
     "error": (False, _error),
     "accuracy": (True, _accuracy),
     "balanced_accuracy": (True, _on_labels(sk.balanced_accuracy_score)),
+    "g_mean": (True, _g_mean),
     "f1": (True, _f1),
+    "mcc": (True, _on_labels(sk.matthews_corrcoef)),
 }
 
 REGRESSION: Metrics = {

@@ -80,22 +80,23 @@ class MemoryEstimate:
 def memory_estimate(
     X: Any, estimator: BaseEstimator | None = None, *, n_outputs: int | None = None
 ) -> MemoryEstimate:
-    """Forecast the memory of a fit of gradient boosting, without fitting.
+    """Estimate the memory that a gradient boosting fit needs, without fitting.
 
     Parameters
     ----------
     X : ParquetTable, table, or tuple (n_rows, n_columns)
-        The table of the fit. For a shape, the columns are taken to be read from files.
+        The training table. A shape stands for a table that is read from files.
     estimator : gradient boosting estimator, optional
-        Its parameters count; by default 100 rounds with the other defaults.
+        The estimator whose parameters are used; by default 100 rounds with default parameters.
     n_outputs : int, optional
-        Scores of a row: the number of classes if there are more than two, or of target columns. By
-        default 1 or, if X is a `ParquetTable` and the estimator a classifier, by its target.
+        Number of scores per row: the number of classes if there are more than two, or of target
+        columns. The default is 1 or, if X is a `ParquetTable` and the estimator is a classifier,
+        determined from its target.
 
     Returns
     -------
-    MemoryEstimate
-        ``total`` is the peak of the process in bytes, and ``parts`` is what it consists of.
+    MemoryEstimate ``total`` is the peak memory of the process in bytes, and ``parts`` lists its
+    components.
 
     Examples
     --------

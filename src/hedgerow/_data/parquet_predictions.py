@@ -30,16 +30,15 @@ def predict_parquet(
 ) -> None:
     """Predict the rows of a `ParquetTable` and write a Parquet file, a block of rows at a time.
 
-    An offset of the table is added to the scores of gradient boosting.
-
-    The file has the columns to keep, then ``prediction`` (``prediction_0`` and so on for several
-    outputs) and, with `proba`, ``probability_<class>`` for each class. It is complete or absent: an
-    existing file is replaced when the new one is finished.
+    If the table has an offset, it is added to the scores of gradient boosting. The file has the
+    columns to keep, then ``prediction`` (``prediction_0`` and so on for several outputs) and, with
+    `proba`, ``probability_<class>`` for each class. A partial file is never left behind: an
+    existing file is replaced when the new one is complete.
 
     Parameters
     ----------
     model : fitted estimator
-        Any estimator that predicts an Arrow table.
+        Any estimator whose `predict` accepts an Arrow table.
     table : ParquetTable
         The rows.
     path : str or path-like

@@ -27,26 +27,26 @@ _TEXT = (".csv", ".csv.gz", ".tsv", ".txt")
 
 
 class ParquetTable:
-    """Parquet files as one table, which `fit`, `predict` and others take as X.
+    """Parquet files as one table, which `fit`, `predict` and other methods accept as X.
 
-    The table is read a few columns at a time, so that only its bins, a byte for each value, are in
-    memory. The model is that of a fit to the same rows in memory, bit for bit. Gradient boosting,
-    forests and decision trees can be fitted to it, apart from options that need the numbers
-    themselves: ``splitter="exact"``, ``linear_leaves=True`` and ``feature_combinations``.
+    The table is read a few columns at a time, and only the binned values, a byte each, are kept in
+    memory. The model is the same, bit for bit, as one fitted to the same rows in memory. Gradient
+    boosting, forests and decision trees can be fitted to it, except with options that need the
+    original numbers: ``splitter="exact"``, ``linear_leaves=True`` and ``feature_combinations``.
 
     Parameters
     ----------
     paths : str, path-like, or sequence of these
         A file, a pattern such as ``"data/*.parquet"``, a folder, or a list of files. The files of a
         pattern or folder are in natural order (``part-2`` before ``part-10``), those of a list in
-        its order; rows are numbered through all files. All files need the same columns and types.
-        Files must not change while the table is in use.
+        the order of the list; rows are numbered consecutively through all files. All files must
+        have the same columns and types. Files must not change while the table is in use.
     target : str or list of str, optional
         The column of y; a list for several outputs, or for event and time. ``fit(table)`` needs it.
     weight : str, optional
         The column of sample weights.
     groups : str, optional
-        The column of groups, as `fit` takes them; for a ranker, that of the queries.
+        The column of groups, as in `fit`; for a ranker, the column of queries.
     offset : str or list of str, optional
         The column of offsets, which gradient boosting adds to scores, in fits and predictions; a
         list if a row has several scores.
@@ -135,14 +135,14 @@ class ParquetTable:
         """Convert CSV files to Parquet, block by block, and open the result.
 
         A column has the first type that fits all of its values: integer, float, boolean, or else
-        text. Missing values are those of `pandas.read_csv`. The CSV files are read twice, first for
-        the types, and stay as they are.
+        text. Missing values are those of `pandas.read_csv`. The CSV files are read twice, first to
+        determine the types, and are not changed.
 
         Parameters
         ----------
         paths : str, path-like, or sequence of these
-            CSV files with a header line, also compressed by gzip (``.csv.gz``); as for
-            `ParquetTable`.
+            CSV files with a header line, which may be compressed by gzip (``.csv.gz``); specified
+            as for `ParquetTable`.
         to : str or path-like, optional
             The folder for the Parquet files, one for each CSV file; it is created if necessary, and
             no file in it is replaced. By default a temporary folder (in the folder of the
@@ -233,7 +233,7 @@ class ParquetTable:
         return table.take(np.argsort(np.concatenate(places), kind="stable"))
 
     def batches(self, extra: Sequence[str] = ()) -> Iterator[tuple[Any, Any]]:
-        """Yield blocks of rows: which they are (a slice or indices), and an Arrow table of them.
+        """Yield blocks of rows: their position (a slice or indices), and an Arrow table of them.
 
         `extra` are columns to add to the features.
         """
@@ -254,7 +254,7 @@ class ParquetTable:
             yield place, table
 
     def blocks_in_order(self, extra: Sequence[str] = ()) -> Iterator[Any]:
-        """Yield Arrow tables of blocks of rows, in the order of the rows; one if there are none."""
+        """Yield blocks of rows as Arrow tables, in order; without rows, a single empty table."""
         if self._rows is not None and len(self._rows) > 1 and (np.diff(self._rows) < 0).any():
             raise DataError("the rows of the ParquetTable must be in the order of its files.")
         is_empty = True
@@ -271,7 +271,7 @@ class ParquetTable:
         return pa.schema([self._files.schema.field(name) for name in names]).empty_table()
 
     def type_of(self, name: Any, argument: str) -> Any:
-        """Return the Arrow type of a column; refuse a name that no column of the files has."""
+        """Return the Arrow type of a column; raise an error if the files do not have it."""
         return self._files.schema.field(self._files.position(name, argument)).type
 
     def computed(
@@ -320,7 +320,7 @@ class ParquetTable:
         return None if name is None else self.read_column(name)
 
     def column_for_fit(self, name: str) -> Any:
-        """Read a column as fits take it: an array, or strings as an Arrow dictionary."""
+        """Read a column in the form that fits use: an array, or strings as an Arrow dictionary."""
         column = self._read_column(self._files.position(name, "columns"))
         if isinstance(column, NumericColumn):
             return self._numbers(column)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._arithmetic import sum_of
 from hedgerow._collective import Workers, workers
 from hedgerow._contract import internals
 from hedgerow._data.binning import BinnedMatrix, Binner
@@ -21,6 +20,7 @@ from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import needs_matrix_error
 from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
+from hedgerow._forest.class_samples import have_same_classes, samples_by_class, with_classes
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel, LeafTargets
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
@@ -100,8 +100,9 @@ def fit_forest(
     if oob_score or keep_targets:
         matrix = model.rows(data.table, settings.n_threads)
         if oob_score:
+            voting = getattr(settings.estimator, "voting", "soft")
             attributes |= out_of_bag_attributes(
-                model, matrix, data.y, oob_score, settings.n_threads
+                model, matrix, data.y, oob_score, settings.n_threads, voting
             )
         if keep_targets:
             leaves = model.leaves(matrix, settings.n_threads)
@@ -116,7 +117,7 @@ def fit_trees(settings: ForestSettings, data: ForestData) -> ForestModel:
     together = workers()
     if together.size > 1:
         data, training_set = gather_rows(data, training_set, together)
-        _check_sample_weights(settings, data)
+        data = _with_samples(settings, data)
     forest = grow_forest(settings, data, training_set)
     if settings.estimator.ccp_alpha == 0.0:
         warn_if_never_split(settings.estimator, forest.feature, len(data.y))
@@ -165,11 +166,21 @@ def read_data(
     outputs, target = kind.learn(y, table.n_rows)
     sampling = bootstrap_samples(estimator, workers().count(table.n_rows), settings.seed)
     if init_model is not None:
-        _check_continues(estimator, init_model, table, outputs, sampling)
+        _check_continues(estimator, init_model, table, outputs)
     weights = _weigh(estimator, outputs, target, read_weights(sample_weight, table.n_rows))
     data = ForestData(schema, table, outputs, target, weights, sampling)
-    if workers().size == 1:
-        _check_sample_weights(settings, data)
+    return _with_samples(settings, data) if workers().size == 1 else data
+
+
+def _with_samples(settings: ForestSettings, data: ForestData) -> ForestData:
+    """Complete what depends on the targets of all rows: the samples, and checks of them."""
+    bootstrap, init_model = settings.estimator.bootstrap, settings.init_model
+    if samples_by_class(bootstrap):
+        sampling = with_classes(data.sampling, bootstrap, data.outputs, data.y)
+        data = replace(data, sampling=sampling)
+    if init_model is not None:
+        _check_same_samples(data.sampling, init_model.sampling)
+    _check_sample_weights(settings, data)
     return data
 
 
@@ -178,7 +189,6 @@ def _check_continues(
     init_model: ForestModel,
     table: Table,
     outputs: Outputs,
-    sampling: BootstrapSamples,
 ) -> None:
     n_trees = estimator.n_estimators
     if n_trees < init_model.forest.n_trees:
@@ -202,10 +212,18 @@ def _check_continues(
             f"feature_combinations={n_inputs!r} must be as in the fit that warm_start=True "
             "continues."
         )
-    if sampling != init_model.sampling:
+
+
+def _check_same_samples(sampling: BootstrapSamples, last: BootstrapSamples) -> None:
+    if sampling != last:
         raise ParameterError(
             "bootstrap and max_samples must be as in the fit that warm_start=True continues: "
             "they determine the sample of each tree."
+        )
+    if not have_same_classes(sampling, last):
+        raise DataError(
+            "y has other classes in some rows than in the fit that warm_start=True continues, and "
+            "the samples of the trees depend on them."
         )
 
 
@@ -345,8 +363,7 @@ def _finish(tree: Tree, estimator: TableEstimator, outputs: Outputs) -> Tree:
 
 def _cart_params(settings: ForestSettings, data: ForestData, binned: BinnedMatrix) -> CartParams:
     n_rows = binned.n_rows
-    total = float(n_rows if data.weights is None else sum_of(data.weights))
-    sampled = total * data.sampling.n_draws / n_rows
+    sampled = data.sampling.total_weight(data.weights, n_rows)
     params = CartParams.of(settings.estimator, n_rows, binned.n_features, sampled, settings.seed)
     return replace(params, random_thresholds=settings.random_thresholds)
 
@@ -360,6 +377,8 @@ def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> Boot
     if n_draws > n_rows:
         rows = "1 sample" if n_rows == 1 else f"{n_rows} rows"
         raise ParameterError(f"max_samples={max_samples} is more than the {rows} of X.")
+    if samples_by_class(estimator.bootstrap) and estimator.bootstrap != "balanced":
+        _refuse_size(estimator)
     bootstrap = bool(estimator.bootstrap)
     if estimator.oob_score and not bootstrap and n_draws == n_rows:
         raise ParameterError(
@@ -367,3 +386,12 @@ def bootstrap_samples(estimator: TableEstimator, n_rows: int, seed: int) -> Boot
             "rows."
         )
     return BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed)
+
+
+def _refuse_size(estimator: TableEstimator) -> None:
+    if estimator.max_samples is not None:
+        raise ParameterError(
+            f"max_samples={estimator.max_samples} cannot be combined with "
+            f"bootstrap={estimator.bootstrap!r}, where the classes determine the size of a sample. "
+            "Set it to None, or use bootstrap='balanced'."
+        )

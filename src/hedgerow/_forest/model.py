@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hedgerow._data.binned_rows import TreeRows, rows_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema
-from hedgerow._data.outputs import Outputs
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import Table, as_matrix
 from hedgerow._forest.combinations import Combinations
 from hedgerow._tree.additive import AdditiveTrees, column_names, leaf_names, leaf_unit
@@ -51,6 +51,16 @@ class ForestModel:
     def category_bins(self) -> list[Any]:
         """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
+
+    @cached_property
+    def votes(self) -> Floats:
+        """The leaf values of hard voting: 1 for the largest class of the leaf, else 0."""
+        assert isinstance(self.outputs, ClassOutputs)
+        return self.outputs.certain(self.outputs.votes(self.forest.value))
+
+    def values(self, voting: str) -> Floats | None:
+        """Return leaf values that replace the stored ones; None to use those."""
+        return self.votes if voting == "hard" else None
 
     def rows(self, table: Table, n_threads: int) -> TreeRows:
         """Return a table as trees read it; combinations of features need a matrix."""
@@ -123,7 +133,11 @@ class ForestModel:
             )
         forest = self.forest
         if values is not None:
-            assert isinstance(forest, PackedForest)
+            if isinstance(forest, UnpackedForest):
+                raise ParameterError(
+                    "voting='hard': the votes of a forest of another library cannot be explained; "
+                    "set voting='soft'."
+                )
             forest = replace(forest, value=values)
         n_trees, n_features = forest.n_trees, self.schema.n_features
         trees = [forest.tree(index).scaled(1.0 / n_trees) for index in range(n_trees)]

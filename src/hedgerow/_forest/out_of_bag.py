@@ -26,9 +26,10 @@ def out_of_bag_attributes(
     y: NDArray[Any],
     score: bool | Callable[..., Any],
     n_threads: int,
+    voting: str = "soft",
 ) -> dict[str, Any]:
     """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
-    means = model.out_of_bag_means(matrix, n_threads)
+    means = model.out_of_bag_means(matrix, n_threads, model.values(voting))
     return attributes_of_means(model.outputs, means, y, score, "tree")
 
 

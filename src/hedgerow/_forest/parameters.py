@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from hedgerow._forest.class_samples import CLASS_SAMPLES
 from hedgerow._params import (
     COUNT,
     FLAG,
@@ -41,6 +42,27 @@ BOOTSTRAP = Parameter(
     FLAG,
     "Whether the rows of each tree are sampled with replacement.",
     Peers(sklearn="bootstrap"),
+    only="regressor",
+)
+BY_CLASS = (
+    "'balanced', 'undersample' and 'oversample' sample with replacement, the same number of rows "
+    "from each class: max_samples in all, as many as the rarest class has rows (balanced random "
+    "forests), or as many as the most frequent class has."
+)
+CLASS_BOOTSTRAP = replace(
+    BOOTSTRAP,
+    allowed=any_of(FLAG, Options(CLASS_SAMPLES)),
+    description=f"{BOOTSTRAP.description} {BY_CLASS}",
+    only="classifier",
+)
+VOTING = Parameter(
+    "voting",
+    "soft",
+    Options(("soft", "hard")),
+    "'soft' averages the class probabilities of the trees. 'hard' counts votes: each tree votes "
+    "for the largest class of the leaf, predict returns the class with the most votes, and "
+    "predict_proba the shares of votes; ties are broken by the order of the classes.",
+    only="classifier",
 )
 MAX_SAMPLES = Parameter(
     "max_samples",
@@ -79,16 +101,18 @@ FOREST_PARAMETERS: tuple[Parameter, ...] = (
     NUMBER_CRITERION,
     *GROWTH,
     CCP_ALPHA,
+    CLASS_BOOTSTRAP,
     BOOTSTRAP,
     MAX_SAMPLES,
+    VOTING,
     Parameter(
         "feature_combinations",
         None,
         any_of(COUNT, NOTHING),
-        "L of Breiman's Forest-RC, for tables of few columns: splits are on random linear "
-        "combinations of L features, scaled by their standard deviations, with coefficients "
-        "between −1 and 1; a categorical feature is 1 for a random set of its categories, else 0. "
-        "None splits on single features.",
+        "Number L of features combined in a split, as in Breiman's Forest-RC, for tables with few "
+        "columns: splits use random linear combinations of L features, scaled by their standard "
+        "deviations, with coefficients between −1 and 1; a categorical feature is 1 for a random "
+        "set of its categories, else 0. None splits on single features.",
     ),
     Parameter(
         "keep_targets",

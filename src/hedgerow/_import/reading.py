@@ -32,13 +32,13 @@ _UBJSON_OBJECTS = (b"{L", b"{l", b"{I", b"{i", b"{U", b"{$", b"{#")
 
 @with_argument_hints
 def read_model(path: str | PathLike[str]) -> Any:
-    """Read a model of this library, XGBoost, LightGBM or CatBoost from a file.
+    """Read a model of Hedgerow, XGBoost, LightGBM or CatBoost from a file.
 
-    The format is recognised by the contents: a model file of Hedgerow or its JSON, XGBoost's JSON
-    or UBJSON from version 1.7 on, LightGBM's text, CatBoost's JSON. The other library need not be
-    installed, except to read CatBoost's binary format (cbm). Raw scores are those of the other
-    library, bit for bit. Reading a file from somebody else is safe: it runs no code, and everything
-    in the file is checked before it is used.
+    The format is recognised from the contents: a model file of Hedgerow or its JSON, XGBoost's JSON
+    or UBJSON from version 1.7 on, LightGBM's text format, or CatBoost's JSON. The other library
+    need not be installed, except to read CatBoost's binary format (cbm). Raw scores are the same as
+    in the other library, bit for bit. Reading a file from an untrusted source is safe: it runs no
+    code, and everything in the file is checked before it is used.
 
     Parameters
     ----------
@@ -47,16 +47,13 @@ def read_model(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    fitted estimator
-        With an attribute ``origin_``, unless it is a model of Hedgerow: library, version, format
-        and objective of the model.
+    fitted estimator Unless it is a model of Hedgerow, it has an attribute ``origin_``: library,
+    version, format and objective of the model.
 
     Raises
     ------
-    ModelFileError
-        If the file is damaged, is not a model, or is a model that has no counterpart here.
-    OSError
-        If the file does not exist or cannot be read.
+    ModelFileError If the file is damaged, is not a model, or is a model that has no counterpart in
+    Hedgerow. OSError If the file does not exist or cannot be read.
     """
     name = os.fsdecode(path)
     status = Path(name).stat()
@@ -139,17 +136,16 @@ def _checked(read: Callable[[], Any]) -> Any:
 
 @with_argument_hints
 def from_lightgbm(model: Any) -> Any:
-    """Return a model of LightGBM as an estimator of this library.
+    """Convert a LightGBM model to an estimator of Hedgerow.
 
     Parameters
     ----------
     model : lightgbm.Booster, or a fitted lightgbm.LGBMClassifier, LGBMRegressor or LGBMRanker
-        The rounds up to its best iteration are used, as in its own predictions.
+        The rounds up to the best iteration are used, as in LightGBM's own predictions.
 
     Returns
     -------
-    fitted estimator
-        As `read_model` returns it; with the classes of a LGBMClassifier.
+    fitted estimator As `read_model` returns it, with the classes of an LGBMClassifier.
     """
     booster = getattr(model, "booster_", model)
     to_text = getattr(booster, "model_to_string", None)
@@ -163,18 +159,17 @@ def from_lightgbm(model: Any) -> Any:
 
 @with_argument_hints
 def from_xgboost(model: Any) -> Any:
-    """Return a model of XGBoost as an estimator of this library.
+    """Convert an XGBoost model to an estimator of Hedgerow.
 
     Parameters
     ----------
     model : xgboost.Booster, or a fitted xgboost.XGBClassifier, XGBRegressor or XGBRanker
-        Of an estimator that stopped early, the rounds up to its best iteration are used, as in its
-        own predictions.
+        If training stopped early, the rounds up to the best iteration are used, as in XGBoost's own
+        predictions.
 
     Returns
     -------
-    fitted estimator
-        As `read_model` returns it; with the classes of an XGBClassifier.
+    fitted estimator As `read_model` returns it, with the classes of an XGBClassifier.
     """
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     if not hasattr(booster, "save_raw"):
@@ -196,14 +191,15 @@ def _best_iteration(model: Any) -> int | None:
 
 @with_argument_hints
 def from_catboost(model: Any, pool: Any = None) -> Any:
-    """Return a model of CatBoost as an estimator of this library.
+    """Convert a CatBoost model to an estimator of Hedgerow.
 
     Parameters
     ----------
     model : a fitted catboost.CatBoost, CatBoostClassifier, CatBoostRegressor or CatBoostRanker
-        Its splits must be of numbers and single categories (one-hot), not of target statistics.
+        Its splits must be on numbers or single categories (one-hot), not on target statistics.
     pool : catboost.Pool, optional
-        The training data, if the model has categorical features: it knows only their hashes.
+        The training data. It is needed if the model has categorical features, because the model
+        only stores hashes of the categories.
 
     Returns
     -------
@@ -221,7 +217,7 @@ def from_catboost(model: Any, pool: Any = None) -> Any:
 
 @with_argument_hints
 def from_sklearn(model: Any) -> Any:
-    """Return a model of scikit-learn as an estimator of this library.
+    """Convert a scikit-learn model to an estimator of Hedgerow.
 
     Parameters
     ----------
@@ -231,8 +227,8 @@ def from_sklearn(model: Any) -> Any:
 
     Returns
     -------
-    fitted estimator
-        Of the same kind, with an attribute ``origin_``: library, version, class and loss.
+    fitted estimator An estimator of the same kind, with an attribute ``origin_``: library, version,
+    class and loss.
     """
     from sklearn import ensemble
     from sklearn.utils.validation import check_is_fitted

@@ -74,8 +74,9 @@ def save(estimator: Estimator, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> Any:
     """Read an estimator from a file that `save` wrote, or from a checkpoint of a fit.
 
-    Its predictions are the same, bit for bit. Loading a file from somebody else is safe: it runs no
-    code, and everything in the file is checked before it is used. See `save` for the contents.
+    Its predictions are the same, bit for bit. Loading a file from an untrusted source is safe: it
+    runs no code, and everything in the file is checked before it is used. See `save` for the
+    contents.
 
     Parameters
     ----------
@@ -84,8 +85,7 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    fitted estimator
-        Of the class that was saved.
+    fitted estimator An estimator of the class that was saved.
 
     Raises
     ------

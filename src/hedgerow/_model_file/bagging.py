@@ -32,7 +32,7 @@ from hedgerow._model_file.stored import (
     write_list,
     write_outputs,
 )
-from hedgerow._model_file.trees import read_samples, write_samples
+from hedgerow._model_file.trees import read_samples, write_row_classes, write_samples
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
@@ -63,6 +63,7 @@ def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
         "are_given": sampling.fixed is not None,
         "oob_score": finite_or_none(score),
     }
+    arrays |= write_row_classes(sampling.rows)
     if sampling.weights is not None:
         arrays["draws.weights"] = sampling.weights
     if sampling.fixed is not None:
@@ -91,7 +92,7 @@ def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
     require(len(estimators) > 0, "there are no base models")
     outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     attributes = read_columns(stored)
-    rows, n_rows = read_samples(stored.field("rows"))
+    rows, n_rows = read_samples(stored.field("rows"), stored, outputs)
     columns, n_features = read_samples(stored.field("columns"))
     require(n_features == attributes.get("n_features_in_"), "samples have other columns")
     weights = fixed = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._data.binning import Binner
+from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import TableSchema
 from hedgerow._estimator import Estimator, column_attributes
 from hedgerow._forest.combinations import Combinations
@@ -39,6 +40,7 @@ _COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is
 _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
 # Out-of-bag predictions of the training rows are not stored.
 _OUT_OF_BAG_SCORE = "oob_score_"
+_ROW_CLASS = "draws.row_class"
 
 
 def write_trees(model: Any) -> Arrays:
@@ -138,7 +140,7 @@ def write_forest(estimator: Estimator) -> tuple[Document, Arrays]:
     if isinstance(model.forest, UnpackedForest):
         return document, write_trees(model.forest)
     arrays = with_prefix("forest.", model.forest.arrays())
-    arrays |= with_prefix("binner.", model.binner.to_dict())
+    arrays |= with_prefix("binner.", model.binner.to_dict()) | write_row_classes(model.sampling)
     if model.combinations is not None:
         arrays |= _arrays_of("combinations.", model.combinations, _COMBINATION_ARRAYS)
         arrays |= with_prefix("combined.", model.forest.binner.to_dict())
@@ -164,7 +166,7 @@ def read_forest(kind: type[Any], stored: Stored) -> dict[str, Any]:
     forest = PackedForest(**stored.arrays("forest.", ARRAYS), binner=tested)
     forest.validate()
     require(forest.n_values == outputs.n_values, "the leaves do not have a value for each output")
-    sampling, n_rows = read_samples(stored.field("draws"))
+    sampling, n_rows = read_samples(stored.field("draws"), stored, outputs)
     leaf_targets = _read_leaf_targets(stored, forest) if stored.flag("keeps_targets") else None
     model = ForestModel(
         schema=schema,
@@ -211,24 +213,51 @@ def _arrays_of(prefix: str, part: Any, names: Iterable[str]) -> Arrays:
 
 def write_samples(sampling: BootstrapSamples, n_rows: int) -> Document:
     """Return how rows are sampled, and from how many."""
+    by_class = {"class_draws": list(sampling.class_draws)} if sampling.class_draws else {}
     return {
         "n_rows": n_rows,
         "n_draws": sampling.n_draws,
         "bootstrap": sampling.bootstrap,
         "seed": sampling.seed,
-    }
+    } | by_class
 
 
-def read_samples(stored: Any) -> tuple[BootstrapSamples, int]:
-    """Read the output of `write_samples`."""
+def write_row_classes(sampling: BootstrapSamples) -> Arrays:
+    """Return the class of each row, if classes are sampled separately."""
+    return {} if sampling.row_class is None else {_ROW_CLASS: sampling.row_class.astype(np.int32)}
+
+
+def read_samples(
+    stored: Any, model: Stored | None = None, outputs: Outputs | None = None
+) -> tuple[BootstrapSamples, int]:
+    """Read the output of `write_samples`; `model` has the output of `write_row_classes`."""
     fields = Stored(stored, {})
     n_rows, n_draws, seed = (fields.field(name) for name in ("n_rows", "n_draws", "seed"))
     bootstrap = fields.flag("bootstrap")
+    class_draws = fields.field("class_draws") if fields.has("class_draws") else None
     fields.finish()
     are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
-    require(are_counts and n_draws <= n_rows, "samples are larger than the number of rows")
+    is_possible = are_counts and (n_draws <= n_rows or class_draws is not None)
+    require(is_possible, "samples are larger than the number of rows")
     require(type(seed) is int and 0 <= seed < 2**34, "the seed is not an integer below 2³⁴")
-    return BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed), n_rows
+    sampling = BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed)
+    if class_draws is None:
+        return sampling, n_rows
+    require(isinstance(outputs, ClassOutputs) and model is not None, "there are no classes to draw")
+    return _read_row_classes(sampling, class_draws, model, outputs, n_rows), n_rows
+
+
+def _read_row_classes(
+    sampling: BootstrapSamples, draws: Any, model: Any, outputs: Any, n_rows: int
+) -> BootstrapSamples:
+    are_counts = isinstance(draws, list) and all(type(n) is int and 1 <= n < 2**32 for n in draws)
+    require(are_counts and sum(draws) == sampling.n_draws, "the draws of the classes do not add up")
+    row_class = model.array(_ROW_CLASS, (n_rows,), np.int32)
+    require(outputs.is_single and len(outputs.classes[0]) == len(draws), "classes lack draws")
+    is_class = (row_class >= 0) & (row_class < len(draws))
+    require(is_class.all() and np.bincount(row_class).all(), "a class has no rows")
+    require(row_class.max() == len(draws) - 1, "the last class has no rows")
+    return replace(sampling, class_draws=tuple(draws), row_class=row_class.astype(np.uint16))
 
 
 def _read_combinations(stored: Stored, schema: TableSchema) -> Combinations:

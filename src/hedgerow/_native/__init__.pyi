@@ -361,6 +361,9 @@ class RowDraws:
     @seed.setter
     def seed(self, arg: int, /) -> None: ...
 
+    def set_classes(self, rows_by_class: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], class_starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], class_draws: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Draws from the rows of each class separately."""
+
 def draw_counts(draws: RowDraws, tree: int, n_rows: int) -> NDArray[numpy.uint16]:
     """How often the sample of a tree contains each row."""
 

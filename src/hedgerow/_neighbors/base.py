@@ -31,7 +31,7 @@ class Neighbors(Estimator):
     _attribute_docs: ClassVar = {
         "metric": """
             effective_metric_ : str or function
-                The metric that is used: 'minkowski' with p=2 is 'euclidean'.
+                The metric that is used; 'minkowski' with p=2, for example, becomes 'euclidean'.
             effective_metric_params_ : dict
                 The parameters of the metric.
             n_samples_fit_ : int
@@ -214,15 +214,15 @@ class NeighborsPredictor(Neighbors):
     def fit(self, X: Any, y: Any) -> Self:
         """Store the training rows and build the search index.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_features)
             A NumPy array, or a pandas, Polars or Arrow table of numbers without missing values.
             ``metric='gower'`` also supports strings, categories and missing values; the Euclidean
-            and cosine distances also support SciPy sparse matrices; with ``metric='precomputed'``
-            X holds the distances between all rows, (n_rows, n_rows).
+            and cosine distances also support SciPy sparse matrices; with ``metric='precomputed'``,
+            X contains the distances between all rows, (n_rows, n_rows).
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
 

@@ -61,8 +61,8 @@ WEIGHTS = Parameter(
     any_of(Options(("uniform", "distance")), WEIGHT_FUNCTION, NOTHING),
     "Weights of the neighbours: equal ('uniform' or None), inversely proportional to the distance "
     "('distance'; if there are neighbours at distance 0, only they count), or a function from "
-    "distances to weights, called with all distances (n_queries, n_neighbors), or within a radius "
-    "with those of one query.",
+    "distances to weights, called with all distances, (n_queries, n_neighbors), or for a radius "
+    "with those of one query at a time.",
     _same("weights"),
 )
 RADIUS = Parameter(
@@ -89,9 +89,9 @@ SEARCH = (
         "the angle. 'gower' is for tables with categorical features and missing values: the mean "
         "of ``|x − q| / range`` for numbers (with the range in training) and of 0 or 1 for equal "
         "or different categories, over the columns in which neither row has a missing value; 1 if "
-        "there is no such column. With 'precomputed', X holds distances: between all training "
-        "rows in fit, and from queries to them in predict. A function of a query and a training "
-        "row is called for each pair, which is slow.",
+        "there is no such column. With 'precomputed', X contains distances: between all training "
+        "rows in fit, and from the queries to the training rows in predict. A function of a query "
+        "and a training row is called for each pair, which is slow.",
         _same("metric"),
     ),
     Parameter(
@@ -105,9 +105,9 @@ SEARCH = (
         "metric_params",
         None,
         any_of(METRIC_PARAMS, NOTHING),
-        "Parameters of the metric: 'p' of 'minkowski'; for 'gower', the weights 'w' of the columns "
-        "and 'categorical_features', numeric columns to be treated as categories in addition to "
-        "those of strings or of a categorical type; for a function, keyword arguments.",
+        "Parameters of the metric: 'p' of 'minkowski'; for 'gower', the weights 'w' of the "
+        "columns and 'categorical_features', numeric columns to treat as categorical, in addition "
+        "to columns of strings or of a categorical type; for a function, keyword arguments.",
         _same("metric_params"),
     ),
     N_JOBS,

@@ -102,7 +102,11 @@ def _of_classes(outcome: ClassOutcome) -> list[Measure]:
         *("balanced accuracy", "mean of the recalls of the classes, whether frequent or rare"),
         *(True, partial(_balanced, outcome)),
     )
-    return [*_of_scores(outcome), *_of_probabilities(outcome), accuracy, balanced]
+    geometric = Measure(
+        *("G-mean", "geometric mean of the recalls of the classes: 0 if one class is never found"),
+        *(True, partial(_geometric, outcome)),
+    )
+    return [*_of_scores(outcome), *_of_probabilities(outcome), accuracy, balanced, geometric]
 
 
 def _of_scores(outcome: ClassOutcome) -> list[Measure]:
@@ -149,10 +153,20 @@ def _squared_errors(outcome: ClassOutcome) -> Floats:
 
 
 def _balanced(outcome: ClassOutcome, weights: Floats) -> float:
+    recalls = _recalls(outcome, weights)
+    return _part(recalls.sum(), len(recalls))
+
+
+def _geometric(outcome: ClassOutcome, weights: Floats) -> float:
+    recalls = _recalls(outcome, weights)
+    return float(np.prod(recalls) ** (1.0 / len(recalls))) if len(recalls) else float("nan")
+
+
+def _recalls(outcome: ClassOutcome, weights: Floats) -> Floats:
+    """Return the recall of each class that has rows."""
     table = confusion(outcome, weights)
     present = table.sum(axis=1) > 0.0
-    recalls = np.diag(table)[present] / table.sum(axis=1)[present]
-    return _part(recalls.sum(), len(recalls))
+    return np.asarray(np.diag(table)[present] / table.sum(axis=1)[present])
 
 
 def confusion(outcome: ClassOutcome, weights: Floats) -> Floats:

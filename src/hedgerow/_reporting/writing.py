@@ -50,18 +50,18 @@ def report(
     curves or residuals; permutation importance, SHAP summary and partial dependence; the worst
     mistakes of each kind; a form to change a row and see its prediction and contributions change; a
     profile of the data; how the model was trained, its trees and all parameters. Sections that do
-    not apply to a model are omitted, and the page gives the reason.
+    not apply to the model are omitted, and the page says why.
 
     Parameters
     ----------
     model : fitted estimator
         Any supervised estimator of Hedgerow.
     X : table of shape (n_rows, n_features)
-        The test set, as `predict` takes it: preferably rows that the model was not trained on.
-        The index of a pandas data frame identifies its rows in the report. Of a `ParquetTable`,
-        100,000 random rows are read.
+        The test set, preferably rows that the model was not trained on. The index of a pandas data
+        frame identifies its rows in the report. If X is a `ParquetTable`, 100,000 random rows are
+        used.
     y : array
-        The targets, as `fit` takes them; None for those of a `ParquetTable`.
+        The targets, as in `fit`; None for those of a `ParquetTable`.
     path : str or path-like
         The file to write. An existing file is replaced atomically.
     sample_weight : array of shape (n_rows,), optional

@@ -53,7 +53,7 @@ class Stagewise(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is left unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -153,7 +153,8 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     estimators_ : list of estimators
         The fitted learners: one per round, or K per round for K > 2 classes.
     steps_ : array, or list of arrays
-        The step ρ of each learner, before shrinkage; with a step per leaf, an array by leaf number.
+        The step ρ of each learner, before shrinkage; with a step per leaf, an array indexed by leaf
+        number.
     init_ : array or estimator
         F₀: scores, one for each output, or the fitted `init`.
     train_score_ : array of shape (n_iter_,)
@@ -274,7 +275,8 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     estimators_ : list of estimators
         The fitted learners, one per round.
     steps_ : array, or list of arrays
-        The step ρ of each learner, before shrinkage; with a step per leaf, an array by leaf number.
+        The step ρ of each learner, before shrinkage; with a step per leaf, an array indexed by leaf
+        number.
     init_ : array or estimator
         F₀: a score, or the fitted `init`.
     train_score_ : array of shape (n_iter_,)

@@ -84,12 +84,12 @@ PARAMETERS: tuple[Parameter, ...] = (
         "search",
         "gradient",
         Options(("gradient", "joint")),
-        "How a round finds its learner. 'gradient' fits it to the response, then chooses the step; "
-        "it works with any learner. 'joint' tries every tree within max_depth, max_leaves and "
-        "min_samples_leaf of `estimator`, which must be a decision tree of Hedgerow, each with its "
-        "best step or, for a regression tree, its best leaf values, and takes the one of least "
-        "loss: the joint argmin over (β, G). It is slow, for stumps and small tables of numbers, "
-        "and for one score per row.",
+        "How a round finds its learner. 'gradient' fits it to the response, then chooses the "
+        "step; it works with any learner. 'joint' tries every tree within max_depth, max_leaves "
+        "and min_samples_leaf of `estimator`, which must be one of Hedgerow's decision trees, "
+        "each with its best step or, for a regression tree, its best leaf values, and takes the "
+        "one with the smallest loss: the joint argmin over (β, G). This is slow, meant for stumps "
+        "and small numeric tables, and needs a single score per row.",
     ),
     Parameter(
         "response",
@@ -115,9 +115,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(NOTHING, Number(0, open_low=True)),
         "A number C: each learner is rescaled to Σ h² = C over the training rows (Σ w h² with "
         "weights) before its step is chosen, so that with step='unit' every round moves the "
-        "scores by the same distance; C = n is the size of a classifier with outputs ±1. None does "
-        "not rescale. It needs one step per learner: 'line_search', where it changes nothing, or "
-        "'unit'.",
+        "scores by the same distance; C = n is the size of a classifier with outputs ±1. None "
+        "does not rescale. This needs a single step per learner: 'unit', or 'line_search', where "
+        "it changes nothing.",
     ),
     Parameter(
         "learning_rate",

@@ -40,14 +40,14 @@ class Meaning:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveTrees:
-    """Trees whose sum is the score of a model, and how they read a table.
+    """Trees whose sum is the score of a model, and how a table becomes their input.
 
     Attributes
     ----------
     ensemble : Ensemble
         Base score and trees. Their sum is the raw score that is explained.
     matrix : function of a table
-        Returns the table as the trees read it, (n_rows, ensemble.n_features).
+        Returns the input of the trees for a table, (n_rows, ensemble.n_features).
     sources : int64 array (ensemble.n_features,)
         For each feature of the ensemble, the column of the table that it comes from. A column with
         many categories may become several features.
@@ -94,9 +94,9 @@ class AdditiveTrees:
         return self.ensemble.predict_raw(rows, n_threads=self.n_threads)
 
     def of_used_features(self) -> tuple[AdditiveTrees, NDArray[np.intp]]:
-        """Return the same trees for a table of the columns that they use, and which these are.
+        """Return the same trees for a table of the columns that they use, and their indices.
 
-        Its `matrix` reads the whole table. Of a sparse one, only the used columns are filled in.
+        Its `matrix` accepts the whole table; of a sparse one, only the used columns are filled in.
         """
         ensemble, used = self.ensemble.with_used_features()
         columns, sources = np.unique(self.sources[used], return_inverse=True)

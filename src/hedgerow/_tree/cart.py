@@ -8,7 +8,8 @@ rows, and the result does not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.outputs import TreeTarget
 from hedgerow._estimator import Estimator
@@ -70,9 +72,9 @@ class CartParams:
         """Return the native form."""
         rules = _native.CartRules()
         rules.set_criterion(self.criterion)
-        for field in fields(self):
-            if field.name != "criterion":
-                setattr(rules, field.name, getattr(self, field.name))
+        for declared in fields(self):
+            if declared.name != "criterion":
+                setattr(rules, declared.name, getattr(self, declared.name))
         return rules
 
 
@@ -106,11 +108,16 @@ def impurity_unit(criterion: str) -> float:
 
 @dataclass(frozen=True)
 class BootstrapSamples:
-    """The sample of rows of each tree: `n_draws` rows, with or without replacement."""
+    """The sample of rows of each tree: `n_draws` rows, with or without replacement.
+
+    With `class_draws`, that many rows are drawn from each class, with replacement.
+    """
 
     n_draws: int
     bootstrap: bool = True
     seed: int = 0
+    class_draws: tuple[int, ...] = ()
+    row_class: NDArray[np.uint16] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def all(cls, n_rows: int) -> BootstrapSamples:
@@ -121,11 +128,29 @@ class BootstrapSamples:
         """Return how often each row is in the sample of a tree; 0 for out-of-bag rows."""
         return _native.draw_counts(self.native(), tree, n_rows)
 
+    def total_weight(self, weights: Floats | None, n_rows: int) -> float:
+        """Return the expected weight of a sample of rows with these weights."""
+        if self.row_class is None:
+            total = float(n_rows if weights is None else sum_of(weights))
+            return total * self.n_draws / n_rows
+        of_class = np.bincount(self.row_class, weights) / np.bincount(self.row_class)
+        return float(of_class @ np.array(self.class_draws))
+
     def native(self) -> _native.RowDraws:
         """Return the native form."""
         draws = _native.RowDraws()
         draws.bootstrap, draws.n_draws, draws.seed = self.bootstrap, self.n_draws, self.seed
+        if self.row_class is not None:
+            draws.set_classes(*self._rows_by_class, np.array(self.class_draws, np.int64))
         return draws
+
+    @cached_property
+    def _rows_by_class(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """All rows sorted by class, and where each class begins."""
+        assert self.row_class is not None
+        rows = np.argsort(self.row_class, kind="stable").astype(np.uint32)
+        counts = np.bincount(self.row_class, minlength=len(self.class_draws))
+        return rows, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,14 +51,14 @@ class DecisionTree(LeafEstimator):
         return bool(self.splitter == "hist")
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return the sequence of α at which subtrees are pruned, and the impurities after that.
+        """Return the values of α at which subtrees are pruned, and the impurity after each pruning.
 
         The estimator is not changed. Parameters are those of `fit`.
 
         Returns
         -------
-        Bunch
-            ``ccp_alphas``, increasing from 0, and ``impurities``, the totals of all leaves.
+        Bunch ``ccp_alphas``, increasing from 0, and ``impurities``, the total impurity of the
+        leaves.
         """
         check_parameters(self)
         unpruned = grow(self, self._outputs, X, y, sample_weight)

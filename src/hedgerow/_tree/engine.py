@@ -138,7 +138,7 @@ class HistogramEngine:
     ) -> None:
         self.n_outputs = len(base_score)
         self.n_trees = 1 if vector else self.n_outputs
-        self.keeps_monotone = not vector
+        self.keeps_monotone = not vector and params.grow_policy != "symmetric"
         self._n_threads = n_threads
         communicator = workers().communicator
         n_growers = trees_side_by_side(binned, self.n_trees, n_threads)

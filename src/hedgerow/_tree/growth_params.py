@@ -24,7 +24,7 @@ from hedgerow._params import (
     any_of,
 )
 
-GrowPolicy = Literal["leafwise", "levelwise"]
+GrowPolicy = Literal["leafwise", "levelwise", "symmetric"]
 
 GROWTH_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -32,7 +32,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "auto",
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
         "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
-        "from the data if n_estimators is 'auto', and is 31 otherwise.",
+        "from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees it is "
+        "64, or no limit if max_depth is given.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -101,8 +102,10 @@ GROW_POLICY = Parameter(
     "auto",
     any_of(Options(get_args(GrowPolicy)), AUTO),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
-    "leaves of a level before the next level. 'auto' is chosen from the data if n_estimators is "
-    "'auto', and is 'leafwise' otherwise.",
+    "leaves of a level before the next level. 'symmetric' splits all leaves of a level by the same "
+    "test, the one with the largest sum of their gains; min_split_gain is the minimum of that sum. "
+    "It needs splitter='hist'. 'auto' is chosen from the data if n_estimators is 'auto', and is "
+    "'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -118,8 +121,8 @@ COLSAMPLE_BYNODE = Parameter(
     "colsample_bynode",
     "auto",
     any_of(FRACTION, AUTO),
-    "Fraction of the level's features sampled for each node. 'auto' is chosen from the data if "
-    "n_estimators is 'auto', and is 1.0 otherwise.",
+    "Fraction of the level's features sampled for each node; a level of a symmetric tree counts "
+    "as one node. 'auto' is chosen from the data if n_estimators is 'auto', and is 1 otherwise.",
     Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     group="Sampling of rows and columns",
 )
@@ -145,8 +148,9 @@ class GrowthParams:
         Maximum absolute leaf weight before shrinkage; 0 is no limit.
     learning_rate : float
         Shrinkage: a leaf adds ``learning_rate * weight``.
-    grow_policy : {"leafwise", "levelwise"}
-        Whether the leaf with the largest gain is split next, or all leaves of a level.
+    grow_policy : {"leafwise", "levelwise", "symmetric"}
+        Whether the leaf with the largest gain is split next, or all leaves of a level, each by its
+        own test or all by the same.
     max_cat_to_onehot : int
         With at most this many categories in a node, each is tried against the rest.
     max_cat_threshold : int

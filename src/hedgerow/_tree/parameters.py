@@ -106,10 +106,10 @@ MAX_FEATURES = Parameter(
     "max_features",
     None,
     any_of(Options(("sqrt", "log2", "log2+1")), COUNT, FRACTION, NOTHING),
-    "Number of features sampled for each node: an int; a float is a fraction of all features; "
-    "'sqrt' is their square root; 'log2' is their logarithm to base 2, and 'log2+1' one more than "
-    "that, as in Breiman's forests; None is all features. More are sampled if all of these are "
-    "constant in the node.",
+    "Number of features sampled for each node. A float is a fraction of all features; 'sqrt' and "
+    "'log2' are the square root and the logarithm to base 2 of their number, and 'log2+1' is one "
+    "more than that, as in Breiman's forests; None is all features. If all sampled features are "
+    "constant in the node, more are sampled.",
     _same("max_features"),
 )
 MIN_IMPURITY_DECREASE = Parameter(

@@ -76,22 +76,22 @@ def cross_validate(
     client: Any = None,
     verbose: int = 0,
 ) -> CrossValidation:
-    """Fit clones of a model on training folds and evaluate each on its holdout fold.
+    """Fit clones of a model on training folds and evaluate each on its test fold.
 
     Parameters
     ----------
     model : estimator
-        An estimator of this library, or any with scikit-learn's interface. It is not changed.
+        An estimator of Hedgerow, or any with scikit-learn's interface. It is not changed.
     X : table of shape (n_rows, n_features)
-        Any table that the model accepts. A `ParquetTable` brings its own target, weights, groups
+        Any table that the model accepts. A `ParquetTable` provides its own target, weights, groups
         and offset.
     y : array of shape (n_rows,) or (n_rows, n_outputs), optional
         The target.
-    cv : int, splitter, or iterable of (train, holdout) row indices
+    cv : int, splitter, or iterable of (train, test) row indices
         As in scikit-learn: an int is the number of folds, stratified if the model is a classifier,
         in the order of the rows. A splitter may shuffle, or respect groups or time.
     groups : array of shape (n_rows,), optional
-        The group of each row. Groups stay together, unless a splitter does otherwise, and are
+        The group of each row. Groups stay together, unless a splitter separates them, and are
         passed to ``fit`` if it accepts them.
     qid : array of shape (n_rows,), optional
         The query of each row, for rankers without a ``qid_column``. Queries are used as groups,
@@ -99,25 +99,25 @@ def cross_validate(
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows, for fits and for metrics that accept weights.
     offset : array of shape (n_rows,) or (n_rows, n_scores), optional
-        What gradient boosting adds to the scores of the rows, in fits and in predictions.
+        Offsets, which gradient boosting adds to the scores of the rows, in fits and in predictions.
     scoring : str, callable, list or dict of those, optional
-        The metrics on the holdout: a metric of gradient boosting by name ('log_loss', 'auc',
+        The metrics on the test rows: a metric of gradient boosting by name ('log_loss', 'auc',
         'rmse', 'mae' …, with its usual sign); a function of (y, prediction[, sample_weight]), as
-        for ``eval_metric``; or a scikit-learn scorer, by name or as a function of
-        (model, X, y). None is the model's ``eval_metric`` or the metric of its loss, otherwise the
-        log loss, the root mean squared error, or the model's ``score``.
+        for ``eval_metric``; or a scikit-learn scorer, by name or as a function of (model, X, y).
+        None is the model's ``eval_metric`` or the metric of its loss, otherwise the log loss, the
+        root mean squared error, or the model's ``score``.
     method : {"auto", "predict", "predict_proba", "decision_function"}
         The method for out-of-fold predictions. "auto" is ``predict_proba`` or, if there is none,
         ``decision_function`` for classifiers, and ``predict`` for all others.
     early_stopping : bool
-        Use the holdout of every fold for early stopping, for models whose ``fit`` accepts an
-        ``eval_set``. Scores are then slightly optimistic, because the holdout has decided when to
-        stop.
+        Use the test rows of each fold as the validation set for early stopping, for models whose
+        ``fit`` accepts an ``eval_set``. Scores are then slightly optimistic, because the test rows
+        have influenced when to stop.
     share_bins : bool
         Read and bin the table once, using all rows, for models that bin their tables. This uses no
-        target, but the bins of a fold then depend on its holdout. With False they do not, which
-        takes longer. A fold whose training set lacks a category never shares bins, so that models
-        cannot know that category.
+        target, but the bins of a fold then depend on its test rows. False bins the training rows of
+        each fold separately, which takes longer. A fold whose training set lacks a category never
+        shares bins, so that its model does not know that category.
     params : dict, optional
         Further arguments of ``fit``. Arrays with an entry for each row are split like the rows. A
         ``checkpoint`` is not allowed, because folds would overwrite it.
@@ -129,9 +129,8 @@ def cross_validate(
 
     Returns
     -------
-    CrossValidation
-        Scores, out-of-fold predictions, and the models; also under the keys of
-        scikit-learn's function, as in ``result["test_score"]``.
+    CrossValidation Scores, out-of-fold predictions and models. The keys of scikit-learn's
+    `cross_validate` work as well, as in ``result["test_score"]``.
 
     Notes
     -----

@@ -15,7 +15,7 @@ from hedgerow._types import Floats
 
 @dataclass(frozen=True)
 class Fold:
-    """The rows of training set and holdout, and the time of fit and evaluation."""
+    """The training and test rows of a fold, and the time of its fit and evaluation."""
 
     train: NDArray[np.intp]
     held_out: NDArray[np.intp]
@@ -32,10 +32,10 @@ class CrossValidation(Result):
     models : list
         The fitted models, one for each fold.
     scores : dict from str to array of shape (n_folds,)
-        The value of each metric on the holdout of each fold.
+        The value of each metric on the test rows of each fold.
     oof_prediction : array of shape (n_rows, …)
         Out-of-fold predictions: the result of `method` of a model that was not trained on the row.
-        The mean if a row is in several holdouts, NaN (None for classes) if it is in none.
+        The mean if a row is a test row in several folds, NaN (None for classes) if in none.
     folds : list of Fold
         ``train`` and ``held_out`` are row indices, ``fit_time`` and ``score_time`` seconds.
     method : str
@@ -63,7 +63,7 @@ class CrossValidation(Result):
         return {name: float(values.std()) for name, values in self.scores.items()}
 
     def keys(self) -> tuple[str, ...]:
-        """Return the names of scikit-learn's `cross_validate` that the result can be indexed by.
+        """Return the keys of scikit-learn's `cross_validate` by which the result can be indexed.
 
         ``result["test_score"]`` is the first metric, ``result["test_rmse"]`` the one of that name.
         """
@@ -106,7 +106,7 @@ class CrossValidation(Result):
         columns: dict[str, NDArray[Any]] = {
             "fold": np.arange(1, len(self.folds) + 1),
             "train_rows": np.array([len(fold.train) for fold in self.folds]),
-            "held_out_rows": np.array([len(fold.held_out) for fold in self.folds]),
+            "test_rows": np.array([len(fold.held_out) for fold in self.folds]),
             **self.scores,
         }
         if all(hasattr(model, "best_iteration_") for model in self.models):

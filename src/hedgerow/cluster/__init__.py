@@ -1,4 +1,4 @@
-"""Fits whose rows are divided among workers: the same model as on one machine, bit for bit."""
+"""Distributed training on any number of workers: the same model as on one machine, bit for bit."""
 
 from hedgerow._collective import Communicator
 from hedgerow.cluster._fit import fit

@@ -41,23 +41,25 @@ def fit(estimator: E, X: Any, y: Any = None, *, communicator: Communicator, **ar
 
     Every worker calls this with an estimator that has the same parameters, and with its own rows:
     those of worker 0 come first in the table, then those of worker 1, and so on. A worker may have
-    no rows. The model is the one that ``estimator.fit`` gives for the whole table, bit for bit, and
-    every worker returns it.
+    no rows. Every worker returns the model, which is the same, bit for bit, as that of
+    ``estimator.fit`` with the whole table.
 
     Parameters
     ----------
     estimator : estimator
         A gradient boosting classifier, regressor or ranker, or a forest; the documentation lists
-        the parameters that cannot be distributed. A forest needs the binned rows of all workers, a
-        byte for each value, on each of them; a ranker needs the rows of a query on one worker.
+        the parameters that cannot be distributed. For a forest, every worker receives the binned
+        rows of all workers, a byte for each value; for a ranker, all rows of a query must be on the
+        same worker.
     X, y : table and target
         The rows of this worker.
     communicator : Communicator
         How the workers exchange bytes.
     **arguments
-        Further arguments of ``estimator.fit``, such as sample_weight or eval_set, of which each
-        worker passes its own rows too. All workers with rows pass the same arguments, but callbacks
-        may differ: the fit stops if one of them says so on any worker.
+        Further arguments of ``estimator.fit``, such as sample_weight or eval_set. Each worker
+        passes the part that belongs to its own rows. All workers with rows must pass the same
+        arguments, except that callbacks may differ: the fit stops if a callback on any worker
+        returns True.
 
     Returns
     -------
@@ -222,7 +224,7 @@ class _BusyWorkers:
         self.rank, self.size = active.index(communicator.rank), len(active)
 
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send ``parts[j]`` to worker j; return what each worker has sent to this one."""
+        """Send ``parts[j]`` to worker j; return what each worker has sent to this worker."""
         to_all = [b""] * self._communicator.size
         for rank, part in zip(self._active, parts, strict=True):
             to_all[rank] = part
@@ -236,7 +238,7 @@ class _BusyWorkers:
         return self._communicator.gather(part)
 
     def abort(self, reason: str) -> None:
-        """Make the pending and the following calls of all workers fail."""
+        """Make all pending and future calls fail, on all workers."""
         self._communicator.abort(reason)
 
     def finish(self, model: Any) -> None:

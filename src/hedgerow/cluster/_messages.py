@@ -42,7 +42,7 @@ class MessageCommunicator(ABC):
     rank, size : int
         The number of this worker, and of all workers.
     traffic : Traffic
-        What this worker has sent so far.
+        How much this worker has sent so far.
     """
 
     def __init__(self, rank: int, size: int, *, timeout: float, silence: float) -> None:
@@ -57,7 +57,7 @@ class MessageCommunicator(ABC):
     # ---- calls -----------------------------------------------------------------------------------
 
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send ``parts[j]`` to worker j; return what each worker has sent to this one."""
+        """Send ``parts[j]`` to worker j; return what each worker has sent to this worker."""
         self.traffic.exchanges += 1
         with phase("exchange"):
             return self._call(EXCHANGE, parts)
@@ -78,14 +78,14 @@ class MessageCommunicator(ABC):
     # ---- the end ---------------------------------------------------------------------------------
 
     def abort(self, reason: str) -> None:
-        """Make the pending and the following calls of all workers fail."""
+        """Make all pending and future calls fail, on all workers."""
         if self._end(reason):
             for rank in self._others():
                 with suppress(OSError, ClusterError):
                     self._send_abort(rank, reason[:LONGEST_REASON].encode())
 
     def close(self) -> None:
-        """End the connections, after the last call."""
+        """Close the connections, after the last call."""
         if not self._is_closed:
             self._is_closed = True
             self._end("the communicator is closed")
@@ -93,7 +93,7 @@ class MessageCommunicator(ABC):
 
     @property
     def reason(self) -> str | None:
-        """Why the workers cannot go on, if so."""
+        """Why the workers cannot continue, or None."""
         return self._reason
 
     def _end(self, reason: str) -> bool:

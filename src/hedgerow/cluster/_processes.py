@@ -33,8 +33,8 @@ def run_processes(
 ) -> list[T]:
     """Call a function in several new processes, each with its communicator; return their results.
 
-    The function and its results are pickled. If one process fails, its error is raised here. In any
-    case no process is left when this returns.
+    The function and its results are pickled. If one process fails, its error is raised here. No
+    process is left running when this function returns.
 
     Parameters
     ----------

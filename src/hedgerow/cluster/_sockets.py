@@ -57,7 +57,7 @@ class SocketListener:
     Attributes
     ----------
     address : tuple of str and int
-        Where the other workers reach this one.
+        The host and port at which other workers reach this one.
     """
 
     def __init__(self, interface: str = "127.0.0.1") -> None:
@@ -74,7 +74,7 @@ class SocketListener:
         timeout: float = TIMEOUT,
         silence: float = SILENCE,
     ) -> SocketCommunicator:
-        """Connect to all other workers, within five seconds, and stop to listen.
+        """Connect to all other workers, within five seconds, and stop listening.
 
         Parameters
         ----------
@@ -87,8 +87,8 @@ class SocketListener:
         timeout : float
             Seconds that one call may take.
         silence : float
-            Seconds after which a worker without a heartbeat has left. Workers send one every
-            second, also while they compute.
+            Seconds without a heartbeat after which a worker is considered lost. Workers send a
+            heartbeat every second, also while they compute.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class SocketListener:
         return SocketCommunicator(rank, sockets, timeout=timeout, silence=silence)
 
     def close(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         self._socket.close()
 
     def __enter__(self) -> Self:
@@ -115,18 +115,17 @@ class SocketListener:
 class SocketCommunicator(MessageCommunicator):
     """The communicator of a worker that is connected to the others by TCP.
 
-    A call sends and receives all messages in the thread that makes it, as fast as they come and go,
-    without a lock between them. Only signs of life have a thread of their own, since a worker that
-    computes must send them, too.
-
-    `SocketListener.connect` makes it; close it after the fit, or use it in a ``with`` block.
+    A call sends and receives all of its messages in the calling thread, without locks. Only
+    heartbeats have a thread of their own, because a worker must also send them while it computes.
+    Create it with `SocketListener.connect`, and close it after the fit or use it in a ``with``
+    block.
 
     Attributes
     ----------
     rank, size : int
         The number of this worker, and of all workers.
     traffic : Traffic
-        What this worker has sent so far.
+        How much this worker has sent so far.
     """
 
     def __init__(

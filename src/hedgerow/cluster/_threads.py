@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass
 class Traffic:
-    """What a communicator has carried.
+    """How many calls and bytes a communicator has transferred.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ThreadCommunicator:
     rank, size : int
         The number of this worker, and of all workers.
     traffic : Traffic
-        What this worker has sent so far.
+        How much this worker has sent so far.
     """
 
     def __init__(self, hub: _Hub, rank: int) -> None:
@@ -73,7 +73,7 @@ class ThreadCommunicator:
         self.traffic = Traffic()
 
     def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
-        """Send ``parts[j]`` to worker j; return what each worker has sent to this one."""
+        """Send ``parts[j]`` to worker j; return what each worker has sent to this worker."""
         self.traffic.exchanges += 1
         self.traffic.bytes_sent += sum(map(len, parts)) - len(parts[self.rank])
         return [of_rank[self.rank] for of_rank in self._share(parts)]
@@ -85,7 +85,7 @@ class ThreadCommunicator:
         return [of_rank[0] for of_rank in self._share([part])]
 
     def abort(self, reason: str) -> None:
-        """Make the pending and the following calls of all workers fail."""
+        """Make all pending and future calls fail, on all workers."""
         self._hub.abort(reason)
 
     def _share(self, parts: Sequence[bytes]) -> list[Sequence[bytes]]:
@@ -107,8 +107,8 @@ def run_threads(
 ) -> list[T]:
     """Call a function in several threads, each with its communicator; return their results.
 
-    If one of them fails, its error is raised, and the others are ended. A worker that does not take
-    part in a call within `timeout` seconds ends all of them.
+    If one of them fails, its error is raised, and the others are stopped. All are stopped, too, if
+    a worker does not take part in a call within `timeout` seconds.
     """
     check_size(size)
     hub = _Hub(size, timeout)

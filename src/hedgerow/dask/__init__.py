@@ -1,7 +1,7 @@
-"""Estimators for Dask DataFrames and Arrays, on any number of workers: the same models.
+"""Estimators for Dask DataFrames and Arrays, with the same models on any number of workers.
 
-A fit gives the model of the estimator of the same name in `hedgerow`, bit for bit. It needs
-``pip install 'hedgerow[dask]'``.
+The models are the same, bit for bit, as those of the estimators of the same names in `hedgerow`.
+This module needs ``pip install 'hedgerow[dask]'``.
 """
 
 try:

@@ -34,7 +34,7 @@ CLIENT = Parameter(
         NOTHING,
         ParameterKind("a distributed.Client", lambda value: isinstance(value, Client), "Any"),
     ),
-    "The client of the Dask cluster. None uses the one that was made last.",
+    "The client of the Dask cluster. None uses the client that was created last.",
     group="Running",
 )
 
@@ -52,15 +52,15 @@ class DaskEstimator(Estimator):
     def to_local(self) -> Any:
         """Return the fitted model as an estimator of `hedgerow`, which needs no Dask.
 
-        It is the model that the same estimator of `hedgerow` gives for the whole table, bit for
-        bit.
+        The model is the same, bit for bit, as that of the estimator of `hedgerow` fitted to the
+        whole table.
         """
         return copy.copy(self._fitted_model())
 
     def predict(self, X: Any) -> Any:
         """Return the prediction for each row, as a Dask collection with the partitions of X.
 
-        A table in memory gives an array, as the local model does.
+        For a table in memory the result is an array, as with the local model.
         """
         return predict(self, X) if is_collection(X) else self._fitted_model().predict(X)
 
@@ -160,8 +160,8 @@ class DaskScores(DaskEstimator):
     def predict(self, X: Any, *, offset: Any = None) -> Any:
         """Return the prediction for each row, as a Dask collection with the partitions of X.
 
-        An offset, a collection with the same partitions, is added to the scores. A table in memory
-        gives an array, as the local model does.
+        An offset, a collection with the same partitions, is added to the scores. For a table in
+        memory the result is an array, as with the local model.
         """
         if is_collection(X):
             return predict(self, X, offset=offset)
@@ -197,8 +197,9 @@ class DaskBoosting(DaskScores):
     ) -> Self:
         """Fit the model to all partitions of a Dask collection.
 
-        The model is that of the local estimator for the same rows in the order of the partitions,
-        bit for bit. If this raises, the estimator is unchanged, and nothing is left on the cluster.
+        The model is the same, bit for bit, as that of the local estimator for the same rows in the
+        order of the partitions. If `fit` fails, the estimator is left unchanged, and nothing is
+        left on the cluster.
 
         Parameters
         ----------
@@ -223,9 +224,8 @@ class DaskBoosting(DaskScores):
 
         Raises
         ------
-        ClusterError
-            If workers were lost more often than ``hedgerow.retries`` of Dask's configuration
-            allows, or a partition cannot be loaded.
+        ClusterError If workers were lost more often than ``hedgerow.retries`` in Dask's
+        configuration allows, or a partition cannot be loaded.
         """
         train = {"X": X, "y": y, "sample_weight": sample_weight}
         train |= {"groups": groups, "offset": offset}

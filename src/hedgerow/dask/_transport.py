@@ -52,7 +52,7 @@ class DaskCommunicator(InboxCommunicator):
     worker : distributed.Worker
         The Dask worker of this rank.
     fit_id : str
-        The number of the fit, the same on all workers.
+        The identifier of the fit, the same on all workers.
     rank : int
         The number of this worker.
     addresses : sequence of str
@@ -83,7 +83,8 @@ class DaskCommunicator(InboxCommunicator):
     def connect(self, seconds: float) -> None:
         """Wait until all workers have begun the fit and are connected.
 
-        The worker must be known to the handler of `join` already: others call before this.
+        The worker must already be registered with the handler of `join`, because others may call
+        first.
         """
         deadline = monotonic() + seconds
         self._in_loop(self._connect(deadline), seconds + CONNECTING)

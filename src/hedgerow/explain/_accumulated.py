@@ -47,7 +47,7 @@ _NO_CELL = -1  # of a row that lies in no cell
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AccumulatedEffects(Result):
-    """Accumulated local effects of one column, or the joint effect of two beyond their own effects.
+    """Accumulated local effects of one column, or the joint effect of two columns.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class AccumulatedEffects(Result):
     unit : str
         Unit of the effects, such as "probability" or "log-odds".
     n_rows : int
-        Number of rows in the cells, without those that have a missing value in the column.
+        Number of rows in the cells; rows with a missing value in the column are not counted.
     """
 
     measure: ClassVar[str] = "effect on"  # of the unit
@@ -107,17 +107,17 @@ def accumulated_effects(
 ) -> Any:
     """Return the accumulated local effects of columns (Apley and Zhu, 2020).
 
-    A numeric column is divided into cells with about equally many rows. The rows of a cell are
-    moved to both of its edges, while all other columns stay unchanged, and the mean difference of
-    the predictions is the local effect of the cell. Unlike in partial dependence, no row gets a
-    value that is far from its own.
+    A numeric column is divided into cells with about equally many rows. In each row of a cell, the
+    column is set to both edges of the cell, while all other columns stay unchanged; the mean
+    difference of the two predictions is the local effect of the cell. Unlike in partial dependence,
+    no row gets a value that is far from its own.
 
     Parameters
     ----------
     model : fitted estimator
         An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
-        The rows, as `predict` takes them.
+        The rows, in any form that `predict` accepts.
     features : str, int, pair (tuple) of those, or list
         A column by its name or (if no column has an integer name) by its index; a pair for the
         joint effect of two columns beyond their individual effects; a list of these for several

@@ -99,8 +99,9 @@ def importance(model: Any, kind: str = "gain", *, X: Any = None) -> Importance:
     Notes
     -----
     Gains are computed on the training rows, and features with many distinct values have more splits
-    that gain by chance. `permutation_importance` uses rows that the model was not trained on. For
-    AdaBoost, gains are normalised in each tree and averaged with the trees' weights.
+    that reduce the loss by chance. `permutation_importance` uses rows that the model was not
+    trained on. For AdaBoost, gains are normalised in each tree and averaged with the trees'
+    weights.
 
     Examples
     --------

@@ -37,7 +37,7 @@ _ROUNDING = 1e-20
 
 @dataclass(frozen=True, repr=False, eq=False)
 class InteractionStrength(Result):
-    """How much of the effect of columns is beyond the sum of their individual effects.
+    """How far the joint effect of columns differs from the sum of their individual effects.
 
     Attributes
     ----------
@@ -49,8 +49,9 @@ class InteractionStrength(Result):
     pairs : tuple of pairs of str
         All pairs of the columns.
     h2 : array of shape (pairs, outputs)
-        H² of each pair: the fraction of the variance of their joint partial dependence that the
-        individual ones do not explain; 0 without interaction, 1 if all of the effect is joint.
+        H² of each pair: the fraction of the variance of their joint partial dependence that their
+        individual partial dependences do not explain; 0 without interaction, 1 if the whole effect
+        is joint.
     strength : array of shape (pairs, outputs)
         The standard deviation of the joint effect, in the unit of the model's output. Unlike H²,
         it is small for pairs with hardly any effect.
@@ -113,18 +114,19 @@ def interaction_strength(
     model : fitted estimator
         An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
-        The rows, as `predict` takes them.
+        The rows, in any form that `predict` accepts.
     features : list of str or int, optional
-        Columns to compare, individually and in all pairs. By default all, if they are at most
-        ``max_features``, else those with the largest gain (tree ensembles only).
+        Columns to compare, individually and in all pairs. By default all columns, if there are at
+        most ``max_features``, otherwise those with the largest gain (tree ensembles only).
     n_rows : int
         Number of rows to sample from X: every pair takes n_rows² predictions, which tree
         ensembles make all at once.
     max_features : int
         Maximum number of columns if ``features`` is None.
     response : {"auto", "score", "prediction"}
-        Which output of the model is used. "auto" is the raw score, if any: without interactions,
-        scores are sums of effects, but predictions are not if there is a link.
+        Which output of the model is used. "auto" is the raw score, if the model has one: without
+        interactions, scores are sums of effects, while predictions are not if the loss has a link
+        function.
     random_state : int, RandomState or None
         Seed of the row sample.
     verbose : int

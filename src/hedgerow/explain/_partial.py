@@ -61,7 +61,8 @@ class PartialDependence(Result):
     n_rows : int
         Rows of X.
     method : {"rows", "cover"}
-        Whether the mean is over the rows of X, or over the training rows by the cover of nodes.
+        Whether the mean is over the rows of X ("rows"), or over the training rows, estimated from
+        the cover of the nodes ("cover").
     """
 
     measure: ClassVar[str] = "mean"  # of the unit
@@ -133,24 +134,24 @@ def partial_dependence(
     """Return the mean prediction of a model as a function of columns (Friedman, 2001).
 
     For each grid point, the column gets that value in all rows, the other columns stay unchanged,
-    and the predictions are averaged over the rows. Tree ensembles are not evaluated again for
-    every point: rows and points go down each tree together.
+    and the predictions are averaged over the rows. Tree ensembles are not evaluated anew for every
+    point: rows and points pass through each tree together.
 
     Parameters
     ----------
     model : fitted estimator
         An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
-        The rows, as `predict` takes them.
+        The rows, in any form that `predict` accepts.
     features : str, int, pair (tuple) of those, or list
         A column by its name or (if no column has an integer name) by its index; a pair for the
         joint dependence on two columns; a list of these for several results.
     kind : {"average", "individual", "both"}
         The mean, the curve of each row (individual conditional expectation), or both.
     method : {"rows", "cover"}
-        "cover" does not use the rows: where a tree tests another column, both children are
-        followed, weighted by their training rows (in scikit-learn, "recursion"). It is for the
-        average raw score of tree ensembles, and even faster.
+        "cover" does not use the rows: where a tree splits on another column, both children are
+        followed, weighted by their training rows (as with "recursion" in scikit-learn). It is even
+        faster, but only gives the average raw score of tree ensembles.
     grid_resolution : int
         Number of points for a numeric column. If it has fewer distinct values, these are the
         points.
@@ -158,8 +159,8 @@ def partial_dependence(
         Points are evenly spaced between these percentiles of the column; between the minimum and
         the maximum if both percentiles are equal.
     grid : dict from column to values, or values, optional
-        Grid values to use instead. By default, a categorical column has its 30 most frequent
-        categories, and a column with missing values also a point for missing.
+        Grid values to use instead. By default, the grid of a categorical column has its 30 most
+        frequent categories, and a column with missing values has an additional point for them.
     response : {"auto", "score", "prediction"}
         Which output of the model is used: its raw score (for a boosted classifier the log-odds) or
         its prediction, such as a probability. "auto" is the prediction or, with
@@ -176,8 +177,8 @@ def partial_dependence(
 
     Notes
     -----
-    If features are correlated, the mean includes unrealistic rows. `accumulated_effects` only
-    changes rows a little.
+    If features are correlated, the mean includes unrealistic rows; `accumulated_effects` avoids
+    this by changing each row only a little.
 
     References
     ----------

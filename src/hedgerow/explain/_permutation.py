@@ -65,7 +65,7 @@ def permutation_importance(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PermutationImportance:
-    """Return how much a metric worsens if one column after another is shuffled.
+    """Return how much a metric gets worse when each column in turn is shuffled.
 
     Use rows that the model was not trained on: on training rows, overfitted features look
     important, too.
@@ -75,9 +75,9 @@ def permutation_importance(
     model : fitted estimator
         An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
     X : table of shape (n_rows, n_features)
-        The rows, as `predict` takes them.
+        The rows, in any form that `predict` accepts.
     y : array of shape (n_rows,) or (n_rows, n_outputs)
-        Their target.
+        The targets of the rows.
     scoring : str or callable, optional
         The metric: one of gradient boosting by name ('log_loss', 'auc', 'rmse' …), a function of
         (y, prediction[, sample_weight]), or a scikit-learn scorer, by name or as a function of
@@ -89,12 +89,12 @@ def permutation_importance(
         Columns that are shuffled together, so that no other column of the group can replace them.
         Columns that are in no group are shuffled alone.
     sample_weight : array of shape (n_rows,), optional
-        Weights of the rows in the metric, if it takes any.
+        Weights of the rows in the metric, if it accepts weights.
     max_samples : int or float
         Number or fraction of the rows of X to sample, once for all repeats.
     random_state : int, RandomState or None
-        Seed of the shuffles, which are the same for all columns and those of scikit-learn with the
-        same seed.
+        Seed of the shuffles. All columns are shuffled in the same way, and as in scikit-learn with
+        the same seed.
     n_jobs : int or None
         Number of threads. None is all cores for Hedgerow's models, and one for others. A custom
         metric is called from one thread.
@@ -109,8 +109,8 @@ def permutation_importance(
     Notes
     -----
     Tree ensembles read the table once and predict from the shuffled matrix. A column that no tree
-    tests has importance 0 and is not shuffled. Results equal those of predicting shuffled tables,
-    bit for bit, with any number of threads.
+    splits on has importance 0 and is not shuffled. Results equal those of predicting shuffled
+    tables, bit for bit, with any number of threads.
 
     References
     ----------

@@ -85,7 +85,7 @@ class ShapValues:
         )
 
     def to_frame(self) -> Any:
-        """Return the values as a pandas DataFrame: a line for each row, a column for each feature.
+        """Return the values as a pandas DataFrame: the rows of X, a column for each feature.
 
         Interaction values and several outputs have a column MultiIndex.
         """
@@ -136,15 +136,15 @@ def shap_values(
         trees, bagging of Hedgerow's trees, or an AdaBoost classifier of trees. Its raw score is
         explained: log-odds of a boosted classifier, probabilities of a forest.
     X : table of shape (n_rows, n_features)
-        The rows to explain, as `predict` takes them.
+        The rows to explain, in any form that `predict` accepts.
     interactions : bool
         Whether to return interaction values. Half of the interaction of a pair is at each of its
         two positions; the diagonal has the main effects.
     background : table or int, optional
         How a column is removed. None follows both children of a node, weighted by their training
-        rows (path-dependent values). With a table, the column takes the values of the table's
-        rows, and Shapley values are means over these rows (interventional values). A number
-        samples that many rows of X as the table.
+        rows (path-dependent values). With a table, the column takes its values from the rows of the
+        table, and Shapley values are means over these rows (interventional values). With a number,
+        that many rows are sampled from X.
     verbose : int
         As in the estimators: 0 is silent; otherwise a progress bar, or a line every few rows.
 
@@ -156,8 +156,8 @@ def shap_values(
     Notes
     -----
     The values of a row and the base value add up to its raw score. A column that no tree uses has
-    the value 0. A categorical column that trees read as several target statistics is one column
-    here.
+    the value 0. A categorical column that is encoded as several target statistics has a single
+    value.
 
     The time of path-dependent values is proportional to leaves × rows. They share effects among
     correlated columns; interventional values attribute them to the columns that the model uses.
@@ -338,13 +338,13 @@ def _column_means(scores: Floats) -> Floats:
 def to_shap(model: Any) -> dict[str, Any]:
     """Return a fitted model in the format of `shap.TreeExplainer`.
 
-    `shap_values` returns the same values in less time; use this for other functions of that
-    package.
+    `hedgerow.explain.shap_values` returns the same values in less time; use `to_shap` for other
+    functions of the shap package.
 
     Parameters
     ----------
     model : fitted estimator
-        A tree ensemble with numeric features: that package does not support categorical splits.
+        A tree ensemble with numeric features; the shap package does not support categorical splits.
 
     Returns
     -------

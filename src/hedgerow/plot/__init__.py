@@ -9,6 +9,7 @@ from hedgerow.plot._importance import ImportanceDisplay
 from hedgerow.plot._learning_curve import LearningCurveDisplay
 from hedgerow.plot._partial_dependence import PartialDependenceDisplay
 from hedgerow.plot._residuals import ResidualDisplay
+from hedgerow.plot._roc_curves import RocCurvesDisplay
 from hedgerow.plot._shap import (
     ShapBarDisplay,
     ShapBeeswarmDisplay,
@@ -18,6 +19,7 @@ from hedgerow.plot._shap import (
 from hedgerow.plot._staged_shap import StagedShapDisplay
 from hedgerow.plot._threshold_curves import PrecisionRecallDisplay, RocDisplay
 from hedgerow.plot._tree import TreeDisplay
+from hedgerow.plot._tree_sum import TreeSumDisplay
 from hedgerow.plot._voting import MarginDisplay, StrengthCorrelationDisplay
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "PartialDependenceDisplay",
     "PrecisionRecallDisplay",
     "ResidualDisplay",
+    "RocCurvesDisplay",
     "RocDisplay",
     "ShapBarDisplay",
     "ShapBeeswarmDisplay",
@@ -37,6 +40,7 @@ __all__ = [
     "StagedShapDisplay",
     "StrengthCorrelationDisplay",
     "TreeDisplay",
+    "TreeSumDisplay",
 ]
 
 if not TYPE_CHECKING:  # else any name would seem to be there

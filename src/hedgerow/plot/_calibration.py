@@ -28,8 +28,8 @@ class CalibrationDisplay(Display):
 
     Create it with `from_estimator` or `from_predictions`. Bars are 95 % Wilson intervals. Below is
     a histogram of the probabilities, and above are the Brier score (mean squared error of the
-    probabilities) and the ECE, the expected calibration error: the mean distance of frequency and
-    mean probability, over bins weighted by their rows.
+    probabilities) and the ECE, the expected calibration error: the mean distance between frequency
+    and mean probability over the bins, weighted by their rows.
 
     Parameters
     ----------
@@ -87,8 +87,7 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of two classes
-            Any with `predict_proba`.
+        estimator : fitted binary classifier Any with `predict_proba`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         n_bins : int, default=10

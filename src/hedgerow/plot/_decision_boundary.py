@@ -59,10 +59,9 @@ class DecisionBoundaryDisplay:
     """The predictions of an estimator with two features, over the plane of these features.
 
     Create it with `from_estimator`. For two classes it shows the decision boundary, with the colour
-    of the class on each side; for more classes, the region of each; for numbers, contour lines.
-    For an SVM of two classes it also shows the margins f = ±1 as dashed lines, with paler colours
-    between them. Rows are points in the colour and marker of their class, and rings mark the
-    support vectors.
+    of the class on each side; for more classes, the region of each; for numbers, contour lines. For
+    a binary SVM it also shows the margins f = ±1 as dashed lines, with paler colours between them.
+    Rows are points in the colour and marker of their class, and rings mark the support vectors.
 
     Parameters
     ----------
@@ -165,9 +164,10 @@ class DecisionBoundaryDisplay:
         eps : float or "auto", default="auto"
             How far the grid extends beyond the rows; "auto" is a tenth of their range.
         response_method : {"auto", "decision_function", "predict_proba", "predict"}, default="auto"
-            What to draw for a classifier. "auto" is, for two classes, the decision function or
-            else the probability, if it agrees with the prediction; otherwise the prediction.
-            With "predict_proba", colours are paler where the prediction is less certain.
+            What to draw for a classifier. "auto" draws the prediction; for two classes it draws the
+            decision function instead, or the probability if there is none, provided that it agrees
+            with the prediction. With "predict_proba", colours are paler where the prediction is
+            less certain.
         xlabel, ylabel : str, optional
             Labels of the axes; by default the names of the columns.
         ax : matplotlib Axes, optional

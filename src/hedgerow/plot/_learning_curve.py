@@ -76,9 +76,9 @@ class LearningCurveDisplay(Display):
             A boosted model with metrics from its fit (``eval_set``, ``early_stopping`` or
             ``n_estimators="auto"``), a stagewise model, AdaBoost or a forest.
         X, y : rows and their target, optional
-            For AdaBoost, the rows whose error is drawn; its bound is about the training set.
-            Forests need the training set, in the order of fit, for their out-of-bag error.
-            Boosted models need none.
+            For AdaBoost, the rows whose error is drawn; the bound holds for the training set.
+            Forests need the training set, in the order of fit, for their out-of-bag error. Boosted
+            models need none.
         metric : str, optional
             The metric of a boosted model; the first by default.
         ax : matplotlib Axes, optional
@@ -219,11 +219,13 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     learned, truth = type(outputs).learn(y, len(leaves))
     if learned != outputs:
         raise DataError("y has other classes or outputs than the y of fit.")
-    sums, n_votes = np.zeros((len(leaves), forest.value.shape[1])), np.zeros(len(leaves))
+    votes = inner.values(getattr(model, "voting", "soft"))
+    values = forest.value if votes is None else votes
+    sums, n_votes = np.zeros((len(leaves), values.shape[1])), np.zeros(len(leaves))
     errors = np.full(forest.n_trees, np.nan)
     for t in range(forest.n_trees):
         rows = outside[t]
-        sums[rows] += forest.value[leaves[rows, t]]
+        sums[rows] += values[leaves[rows, t]]
         n_votes += rows
         has_votes = n_votes > 0.0
         average = sums[has_votes] / n_votes[has_votes, np.newaxis]

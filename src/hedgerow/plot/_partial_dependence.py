@@ -342,7 +342,7 @@ class PartialDependenceDisplay(Display):
         model : fitted estimator
             An estimator of Hedgerow or scikit-learn, a pipeline, or a search.
         X : table
-            The rows, as `predict` takes them.
+            The rows, in any form that `predict` accepts.
         features : str, int, pair (tuple) of those, or list
             A column or a pair; a list of these for several panels.
         kind : {"average", "individual", "both", "accumulated"}, default="average"

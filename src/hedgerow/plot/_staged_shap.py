@@ -94,7 +94,7 @@ class StagedShapDisplay(Display):
         model : fitted estimator
             A gradient boosting model without linear leaves.
         X : table
-            Rows, as `predict` takes them.
+            Rows, in any form that `predict` accepts.
         row : int, default=0
             Index of the row.
         output : int or class, optional

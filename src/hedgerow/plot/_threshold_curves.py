@@ -82,7 +82,7 @@ def scores_of_estimator(
     classes: Any = getattr(estimator, "classes_", None)
     if not is_classifier(estimator) or isinstance(classes, list) or len(classes) != 2:
         raise ParameterError(f"estimator: this {type(estimator).__name__} is not {_ACCEPTED}.")
-    positive = _positive_index(classes, pos_label)
+    positive = positive_index(classes, pos_label)
     X = sound(X)
     is_probability = hasattr(estimator, "predict_proba")
     if hasattr(estimator, "predict_proba"):
@@ -112,7 +112,7 @@ def scores_of_arrays(
     within = bool(score.min() >= 0.0 and score.max() <= 1.0)
     if probabilities and not within:
         raise DataError("y_prob has numbers outside of [0, 1], which are not probabilities.")
-    positive = _positive_index(classes, pos_label)
+    positive = positive_index(classes, pos_label)
     weight = _weights(sample_weight, len(score))
     return _both(Scored(truth == positive, score, weight, str(classes[positive]), within))
 
@@ -133,7 +133,8 @@ def _weights(sample_weight: Any, n_rows: int) -> Floats:
     return np.ones(n_rows) if weight is None else weight
 
 
-def _positive_index(classes: Any, pos_label: Any) -> int:
+def positive_index(classes: Any, pos_label: Any) -> int:
+    """Return the index of the positive class of two, by default the second."""
     labels = np.asarray(classes).tolist()
     if pos_label is None:
         return 1
@@ -222,8 +223,7 @@ class _ThresholdCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted classifier of two classes
-            Any with `predict_proba` or `decision_function`.
+        estimator : fitted binary classifier Any with `predict_proba` or `decision_function`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         sample_weight : array of shape (n_rows,), optional
@@ -338,7 +338,8 @@ class PrecisionRecallDisplay(_ThresholdCurveDisplay):
     Parameters
     ----------
     precision, recall : array of shape (n_thresholds,)
-        From no row predicted positive, where the precision is 1, to all rows.
+        From the threshold at which no row is predicted positive, where the precision is 1, to the
+        threshold at which all rows are.
     thresholds : array of shape (n_thresholds,)
         The thresholds in decreasing order; the first is infinite.
     average_precision : float

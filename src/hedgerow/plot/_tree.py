@@ -16,6 +16,7 @@ from hedgerow.plot._tree_contents import (
     PictureNode,
     count_targets,
     describe_tree,
+    path_of,
     picture_nodes,
     tidy_positions,
 )
@@ -27,6 +28,8 @@ PADDING, GAP, BELOW = 6.0, 10.0, 30.0  # within a box, between boxes, between le
 CHART, CHART_WIDTH = 20.0, 66.0
 THINNEST, THICKEST = 0.7, 8.0  # lines of no cover, and of the cover of the root
 PALEST, STRONGEST = 0.06, 0.42  # tints of leaves
+# Colour and width of the lines on the path of a row.
+PATH, PATH_WIDTH = COLORS[4], 2.2
 # Rendered text may be wider than its outlines.
 SAFETY = 1.06
 _DEPTH = Parameter("max_depth", None, any_of(Number(1, integer=True), NOTHING), "")
@@ -52,6 +55,10 @@ class TreeDisplay(Display):
         Edges of the bins, if the bars of leaves are a histogram of numbers.
     centre : float, optional
         The neutral value of a leaf, neither high nor low; None if values have no order.
+    path : sequence of int
+        Indices of the nodes that a row passes, which are highlighted.
+    has_caption : bool
+        Whether the lines below the tree explain it.
 
     Attributes
     ----------
@@ -77,6 +84,8 @@ class TreeDisplay(Display):
     class_names: Sequence[str] | None = None
     edges: Floats | None = None
     centre: float | None = None
+    path: Sequence[int] = ()
+    has_caption: bool = True
 
     @classmethod
     def from_estimator(
@@ -86,6 +95,7 @@ class TreeDisplay(Display):
         X: Any = None,
         y: Any = None,
         *,
+        row: Any = None,
         max_depth: int | None = None,
         ax: Any = None,
     ) -> Self:
@@ -100,19 +110,28 @@ class TreeDisplay(Display):
         X, y : rows and their target, optional
             Leaves show the distribution of the targets of these rows. By default, leaves of
             classification trees show the classes of the training rows.
+        row : table with one row, optional
+            A row whose path through the tree is highlighted.
         max_depth : int, optional
-            Maximum depth to draw. By default, the depth with at most 16 leaves and stubs.
+            Maximum depth to draw. By default, the largest depth at which there are at most 16
+            leaves and truncated branches.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure that fits all text.
         """
         require_axes(ax)
+        return cls._of(model, tree, X, y, row, max_depth).plot(ax)
+
+    @classmethod
+    def _of(cls, model: Any, tree: int, X: Any, y: Any, row: Any, max_depth: int | None) -> Self:
+        """Return the display, not drawn yet."""
         _DEPTH.check(max_depth)
         description = describe_tree(model, tree)
         targets = count_targets(model, description, X, y)
+        nodes = picture_nodes(description, targets, max_depth)
         is_classes = targets is not None and targets.edges is None
         has_order = description.shares is None and description.tree.value.shape[1] == 1
-        display = cls(
-            nodes=picture_nodes(description, targets, max_depth),
+        return cls(
+            nodes=nodes,
             title=description.title,
             meaning=description.meaning,
             class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
@@ -120,8 +139,8 @@ class TreeDisplay(Display):
             centre=(0.0 if description.adds else float(description.tree.value[0, 0]))
             if has_order
             else None,
+            path=() if row is None else path_of(description, nodes, row),
         )
-        return display.plot(ax)
 
     def _new_axes(self) -> Any:
         """Return axes that fill a new figure, which fits all text."""
@@ -151,14 +170,15 @@ class TreeDisplay(Display):
         layout, node = self._layout, self.nodes[child]
         y0 = layout.y[parent] - layout.heights[parent] / 2.0
         y1 = layout.y[child] + layout.heights[child] / 2.0
-        width = THINNEST + (THICKEST - THINNEST) * node.share
+        is_passed = parent in self.path and child in self.path
+        width = max(THINNEST + (THICKEST - THINNEST) * node.share, PATH_WIDTH * is_passed)
         self.ax_.plot(
             [layout.x[parent], layout.x[child]],
             [y0, y1],
-            color="#c4c4c4",
+            color=PATH if is_passed else "#c4c4c4",
             linewidth=width * self._scale,
             solid_capstyle="butt",
-            zorder=1,
+            zorder=1.5 if is_passed else 1,
         )
 
     def _label_sides(self) -> None:
@@ -183,9 +203,9 @@ class TreeDisplay(Display):
             height,
             boxstyle="round,pad=0,rounding_size=3",
             facecolor=self._tint(node),
-            edgecolor=PALE_INK if node.kind == "split" else "#a0a0a0",
+            edgecolor=PATH if place in self.path else _edge_color(node),
             linestyle="--" if node.kind == "stub" else "-",
-            linewidth=0.8 * self._scale,
+            linewidth=(PATH_WIDTH if place in self.path else 0.8) * self._scale,
             zorder=2,
         )
         self.ax_.add_patch(box)
@@ -265,6 +285,16 @@ class TreeDisplay(Display):
         return self.ax_.text(x, y, text, zorder=4, **style)
 
 
+def tree_size(display: TreeDisplay) -> tuple[float, float]:
+    """Return width and height of a tree with all its text, in points."""
+    layout = _Layout(display)
+    return layout.width, layout.height
+
+
+def _edge_color(node: PictureNode) -> str:
+    return PALE_INK if node.kind == "split" else "#a0a0a0"
+
+
 class _Layout:
     """Sizes and positions of all parts, in points; y increases upwards."""
 
@@ -275,7 +305,7 @@ class _Layout:
         children = [node.children for node in nodes]
         x = tidy_positions(children, self.widths, GAP)
         self._legend(display)
-        self.caption = _caption(display)
+        self.caption = _caption(display) if display.has_caption else []
         # The longest line of title, caption and legend must fit as well.
         lines = [_text_width(display.title, FONT + 1.0)]
         lines += [_text_width(line, SMALL_FONT) for line in self.caption]

@@ -27,7 +27,7 @@ from hedgerow._tree.decision_tree import DecisionTree
 from hedgerow._tree.export import Wording
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._display import counted, number, short, signed
 
 # Maximum number of leaves and stubs, unless max_depth is set.
@@ -318,6 +318,17 @@ def picture_nodes(
         _picture_node(description, targets, node, depth, below, int(leaves_below[node]))
         for (node, depth), below in zip(visible, children, strict=True)
     )
+
+
+def path_of(
+    description: TreeDescription, nodes: Sequence[PictureNode], row: Any
+) -> tuple[int, ...]:
+    """Return the indices among the nodes of a picture that one row passes, from the root on."""
+    leaves = description.leaves(row)
+    if len(leaves) != 1:
+        raise DataError(f"row has {len(leaves)} rows; it must be a table with one row.")
+    passed = set(description.tree.paths(leaves.astype(np.int32)).indices.tolist())
+    return tuple(place for place, node in enumerate(nodes) if node.node in passed)
 
 
 def _picture_node(

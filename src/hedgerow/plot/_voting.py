@@ -48,7 +48,7 @@ class MarginDisplay(Display):
             A random forest, extra trees, bagging or discrete AdaBoost, of Hedgerow or
             scikit-learn.
         X, y : rows and their classes
-            For AdaBoost, the training set: its bound is about the training error.
+            For AdaBoost, the training set: the bound is one on the training error.
         rounds : sequence of int, optional
             Numbers of base models for which margins are drawn.
         ax : matplotlib Axes, optional
@@ -99,7 +99,7 @@ class StrengthCorrelationDisplay(Display):
         X, y : the training rows and their classes
             In the order of fit.
         out_of_bag : bool, default=True
-            False lets every tree vote on every row, for rows that were not trained on.
+            If False, every tree votes on every row: for rows that the model was not trained on.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
         """

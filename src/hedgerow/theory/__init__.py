@@ -1,4 +1,4 @@
-"""Theory of ensembles as functions of fitted models: bounds, margins, bias and variance.
+"""The theory of ensembles, computed for fitted models: bounds, margins, bias and variance.
 
 Each function returns a result with named fields, which is printed as a table, drawn with
 ``.plot()`` and converted to a data frame with ``.to_frame()``.
@@ -8,10 +8,13 @@ from hedgerow.theory._bias_and_variance import bias_variance
 from hedgerow.theory._bounds import AdaBoostBound, ForestBound, adaboost_bound, forest_bound
 from hedgerow.theory._decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
 from hedgerow.theory._margin import Margins, margins
+from hedgerow.theory._objective import Objective, objective
 from hedgerow.theory._structure import NodeSums, StructureScore, structure_score
 from hedgerow.theory._voting import (
+    MajorityVote,
     MajorityVoteCurve,
     bootstrap_coverage,
+    majority_vote,
     majority_vote_curve,
     majority_vote_error,
 )
@@ -19,9 +22,11 @@ from hedgerow.theory._voting import (
 __all__ = [
     "AdaBoostBound",
     "ForestBound",
+    "MajorityVote",
     "MajorityVoteCurve",
     "Margins",
     "NodeSums",
+    "Objective",
     "SquaredErrorDecomposition",
     "StructureScore",
     "ZeroOneDecomposition",
@@ -29,8 +34,10 @@ __all__ = [
     "bias_variance",
     "bootstrap_coverage",
     "forest_bound",
+    "majority_vote",
     "majority_vote_curve",
     "majority_vote_error",
     "margins",
+    "objective",
     "structure_score",
 ]

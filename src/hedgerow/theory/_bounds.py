@@ -45,16 +45,16 @@ def adaboost_bound(
     Π 2 √(err_m (1 − err_m)).
 
     If α_m has another value (learning_rate, or SAMME's log(K − 1) for K classes), the same proof
-    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound
-    Π ((1 − err_m) e^(−α_m/2) + err_m e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the
-    α_m above. The latter are returned. For more than two classes the bound only decreases while
-    err_m < 1/K, because it counts all votes against a row's class as votes for one rival; with
-    algorithm='M1' it decreases in every round.
+    gives z_m = (1 − err_m + err_m e^α_m) z_{m−1} and the bound Π ((1 − err_m) e^(−α_m/2) + err_m
+    e^(α_m/2)), whose factors are 2 √(err_m (1 − err_m)) for the α_m above. These general values are
+    returned. For more than two classes the bound only decreases while err_m < 1/K, because it
+    counts all votes against a row's class as votes for one rival; with algorithm='M1' it decreases
+    in every round.
 
-    If weights were reset (resample=True), the product is no bound any more: it is that of the
-    errors before and after the reset under different weights. The step before it in the proof
-    still holds: the training error is at most the mean of e^(−½ y f), where y f is the weight of
-    the votes for a row's class minus that of the others. This is then returned as the bound.
+    If weights were reset (resample=True), the product is no longer a bound, because the errors
+    before and after the reset refer to different weights. An earlier step of the proof still holds:
+    the training error is at most the mean of e^(−½ y f), where y f is the weight of the votes for a
+    row's class minus that of the other votes. This mean is then returned as the bound.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def adaboost_bound(
     X, y : training set, optional
         For the training error; needed if weights were reset.
     sample_weight : array of shape (n_rows,), optional
-        The weights passed to fit, if any: the bound is about the error with these weights.
+        The weights passed to fit, if any: the bound holds for the error with these weights.
 
     Returns
     -------
@@ -257,8 +257,8 @@ def forest_bound(model: Any, X: Any, y: Any, *, out_of_bag: bool = True) -> Fore
     y : array of shape (n_rows,)
         Their classes.
     out_of_bag : bool
-        False lets every tree vote on every row, for rows that were not trained on and for forests
-        without bootstrap.
+        If False, every tree votes on every row: for rows that the model was not trained on, and for
+        forests without bootstrap.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def structure_score(
     Parameters
     ----------
     model : fitted GradientBoostingClassifier or GradientBoostingRegressor
-        With unchanged parameters since its fit.
+        Its parameters must not have changed since the fit.
     X, y : training set, optional
         To compute J from the gradients of the rows as well, for comparison.
     sample_weight : array of shape (n_rows,), optional
@@ -113,7 +113,7 @@ class StructureScore(Result):
     score : array of shape (n_trees,)
         J.
     root_score : array of shape (n_trees,)
-        The J of a tree that is only the root.
+        The J of a tree that consists only of the root.
     gain : array of shape (n_trees,)
         The sum of the gains of all splits: ``root_score - score``.
     penalty : array of shape (n_trees,)
@@ -375,7 +375,7 @@ def _leaf_sums(
     ensemble = fitted.ensemble
     classes = getattr(model, "classes_", None)
     loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
-    dataset = _read_dataset(model, loss, X, y, sample_weight)
+    dataset = read_training_set(model, X, y, sample_weight)
     _require_all_rows(ensemble, len(dataset.target))
     table = encode_again(fitted.statistics, dataset, loss, classes, 1)
     leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
@@ -392,8 +392,10 @@ def _leaf_sums(
             yield G[is_leaf], H[is_leaf]
 
 
-def _read_dataset(model: Any, loss: BaseLoss, X: Any, y: Any, sample_weight: Any) -> Dataset:
+def read_training_set(model: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    """Read the arguments of `fit` for a fitted model, with weights by class, if any."""
     task, classes = internals(model).task, getattr(model, "classes_", None)
+    loss = task.choose_loss(model, classes, model.n_outputs_)
     table = internals(model).read(X, internals(model).model().schema)
     target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)

@@ -1,7 +1,8 @@
 """The error of majority votes, and the coverage of bootstrap samples.
 
-`majority_vote_error` is the binomial sum for independent classifiers, `bootstrap_coverage` the
-expected fraction of the rows in a bootstrap sample.
+`majority_vote_error` is the binomial sum for independent classifiers, `majority_vote` the same for
+classifiers whose errors are correlated, `bootstrap_coverage` the expected fraction of the rows in a
+bootstrap sample.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, gammaln, ndtr, ndtri, owens_t
 
-from hedgerow._result import GREEN, GREY, Columns, Result
+from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -107,6 +110,155 @@ class MajorityVoteCurve(Result):
             ax.plot(self.error, curve, color=GREEN, alpha=0.25 + 0.75 * share, label=f"n = {n}")
         ax.set(xlabel="error of one classifier", ylabel="error of the majority vote")
         ax.legend(frameon=False)
+
+
+def majority_vote(
+    error: float = 0.35, n: int = 25, *, correlation: ArrayLike | None = None
+) -> MajorityVote:
+    """Return the error of a majority vote of classifiers whose errors are correlated.
+
+    Each of n classifiers is wrong with probability ε, and any two of them have the correlation ρ
+    between the indicators of their errors. This does not determine the vote, so there are two
+    models of how they come to err together:
+
+    - beta-binomial: a row has a difficulty p, drawn from a beta distribution with mean ε, and each
+      classifier errs on it with probability p. Its parameters are ε (1 − ρ)/ρ and
+      (1 − ε)(1 − ρ)/ρ.
+    - one-factor normal: a classifier errs where √r Z + √(1 − r) Z_i < Φ⁻¹(ε), with a standard
+      normal Z that all share and a Z_i of its own. r, the correlation of these numbers, is such
+      that the indicators have the correlation ρ.
+
+    Both are the binomial sum for ρ = 0, and ε for ρ = 1: then all classifiers err together. For
+    even n, half of the probability of a tie is added.
+
+    Parameters
+    ----------
+    error : float
+        Probability ε, from 0 to 1, that one classifier is wrong.
+    n : int
+        Number of classifiers, at least 1.
+    correlation : float or array, optional
+        Correlations ρ of the errors, from 0 to 1; by default 101 values.
+
+    Returns
+    -------
+    MajorityVote
+        ``plot()`` draws the error against ρ.
+
+    Examples
+    --------
+    >>> from hedgerow import theory
+    >>> theory.majority_vote(0.35, 25, correlation=[0.0, 0.2, 1.0]).beta_binomial.round(3)
+    array([0.06 , 0.254, 0.35 ])
+    """
+    epsilon, size = _probabilities("error", error), _counts("n", n)
+    for name, value, read in (("error", error, epsilon), ("n", n, size)):
+        if read.ndim:
+            raise ParameterError(f"{name}={value!r} is not allowed; it must be one number.")
+    rho = np.linspace(0.0, 1.0, 101) if correlation is None else correlation
+    rho = np.atleast_1d(_probabilities("correlation", rho))
+    if rho.ndim > 1:
+        raise ParameterError(f"correlation has shape {rho.shape}; it must have one dimension.")
+    half = (int(size) + 1) // 2
+    return MajorityVote(
+        error=float(epsilon),
+        n=int(size),
+        correlation=rho,
+        beta_binomial=np.array([_beta_binomial(float(epsilon), half, r) for r in rho]),
+        one_factor_normal=np.array([_one_factor(float(epsilon), half, r) for r in rho]),
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MajorityVote(Result):
+    """The error of a majority vote as a function of the correlation of the errors.
+
+    Attributes
+    ----------
+    error : float
+        Error rate of one classifier.
+    n : int
+        Number of classifiers.
+    correlation : array of shape (n_correlations,)
+        Correlations of the errors of any two classifiers.
+    beta_binomial, one_factor_normal : array of shape (n_correlations,)
+        Error rates of the vote, by each model.
+    """
+
+    error: float
+    n: int
+    correlation: Floats
+    beta_binomial: Floats
+    one_factor_normal: Floats
+
+    def _title(self) -> str:
+        return f"MajorityVote: {self.n} classifiers, each with error {self.error:.4g}"
+
+    def _columns(self) -> Columns:
+        return {
+            "correlation": self.correlation,
+            "beta_binomial": self.beta_binomial,
+            "one_factor_normal": self.one_factor_normal,
+        }
+
+    def _draw(self, ax: Any) -> None:
+        ax.axhline(self.error, color=GREY, linewidth=1, linestyle=":", label="one classifier")
+        ax.plot(self.correlation, self.beta_binomial, color=GREEN, label="beta-binomial")
+        ax.plot(
+            *(self.correlation, self.one_factor_normal),
+            color=BROWN,
+            linestyle="--",
+            label="one-factor normal",
+        )
+        ax.set(
+            xlabel="correlation ρ of the errors",
+            ylabel=f"error of the vote of {self.n}",
+            ylim=(0.0, None),
+        )
+        ax.legend(frameon=False)
+
+
+def _beta_binomial(error: float, half: int, rho: float) -> float:
+    """Return the probability of at least `half` of 2 · half − 1 errors."""
+    if rho == 0.0 or error in (0.0, 1.0):
+        return float(betainc(half, half, error))
+    if rho == 1.0:
+        return error
+    a, b = error * (1.0 - rho) / rho, (1.0 - error) * (1.0 - rho) / rho
+    n, wrong = 2 * half - 1, np.arange(half, 2 * half)
+    ways = gammaln(n + 1) - gammaln(wrong + 1) - gammaln(n - wrong + 1)
+    return float(np.exp(ways + betaln(wrong + a, n - wrong + b) - betaln(a, b)).sum())
+
+
+def _one_factor(error: float, half: int, rho: float) -> float:
+    """Return the same if errors share one normal factor."""
+    if rho == 0.0 or error in (0.0, 1.0):
+        return float(betainc(half, half, error))
+    if rho == 1.0:
+        return error
+    limit, r = float(ndtri(error)), _factor_correlation(error, rho)
+
+    def density(z: float) -> float:
+        p = ndtr((limit - np.sqrt(r) * z) / np.sqrt(1.0 - r))
+        return float(betainc(half, half, p) * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi))
+
+    # Where the vote turns: for r near 1 the integrand is nearly a step there.
+    turn = min(max(limit / np.sqrt(r), -8.0), 8.0)
+    return float(quad(density, -10.0, 10.0, points=[turn], epsabs=1e-12, limit=200)[0])
+
+
+def _factor_correlation(error: float, rho: float) -> float:
+    """Return the correlation r of two normal numbers whose signs of error correlate by ρ.
+
+    Both are below a limit t with probability Φ(t) − 2 T(t, √((1 − r)/(1 + r))), by Owen's T.
+    """
+    limit = ndtri(error)
+
+    def excess(r: float) -> float:
+        together = error - 2.0 * owens_t(limit, np.sqrt((1.0 - r) / (1.0 + r)))
+        return float((together - error**2) / (error * (1.0 - error)) - rho)
+
+    return float(brentq(excess, 0.0, 1.0, xtol=1e-14))
 
 
 def bootstrap_coverage(n: ArrayLike, draws: ArrayLike | None = None) -> Any:

@@ -102,7 +102,7 @@ class GradientBoosting(TableEstimator):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -140,12 +140,12 @@ class GradientBoosting(TableEstimator):
             The minimum number of rounds between checkpoints. There are fewer if they would take
             more than a tenth of the time of the fit. The first and the last are always written.
         memory_limit : float or str, optional
-            The memory that the process may use, in bytes or as in "4GB". A fit whose forecast is
-            larger (`memory_estimate`) raises `MemoryLimitError` before it starts.
+            The memory that the process may use, in bytes or as in "4GB". If the estimate
+            (`memory_estimate`) is larger, `fit` raises `MemoryLimitError` before it starts.
         offset : array of shape (n_rows,) or (n_rows, n_scores), optional
-            What is added to the scores of each row, before the first round: for a loss with a log
-            link the logarithm of a factor, such as an exposure. Predictions need the offsets of
-            their rows, too; without one it counts as 0.
+            Added to the scores of each row before the first round. For a loss with a log link, this
+            is the logarithm of a known factor, such as an exposure. Prediction methods have the
+            same argument; without it, the offset is 0.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class GradientBoosting(TableEstimator):
         Parameters
         ----------
         X, y, sample_weight, offset : as in `fit`
-            Other rows of the same columns and, in classification, of the same classes.
+            Other rows, with the same columns and, in classification, the same classes.
         keep : float in [0, 1]
             The fraction of its old value that a leaf keeps. Leaves without rows keep all of it.
 
@@ -277,7 +277,8 @@ class GradientBoosting(TableEstimator):
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            The quantity: the gain of the split, 1, or the sum of hessians in the node.
+            What is summed: the gain of the split ("gain"), 1 ("split"), or the sum of hessians in
+            the node ("cover").
         """
         IMPORTANCE_KIND.check(kind)
         model = self._fitted_model()

@@ -41,7 +41,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     """Gradient boosting of trees for classification.
 
     Each round grows a tree (one per class if there are more than two) on the gradient of the loss
-    at the scores of the previous rounds. A y with a single class is an error.
+    at the scores of the previous rounds. y must have at least two classes.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         Parameters
         ----------
         X, y, sample_weight, offset : as in `fit`
-            Other rows, of the same columns and classes.
+            Other rows, with the same columns and classes.
         method : {"sigmoid", "isotonic", "temperature"}, optional
             Overrides the parameter ``calibration``; "sigmoid" if both are None.
 
@@ -238,7 +238,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return R², or for several quantiles D² of the mean pinball loss: 1 is perfect.
 
-        Each is the fraction by which predictions reduce the loss of the best constants.
+        Each is the fraction by which the predictions reduce the loss of the best constant
+        prediction.
 
         Parameters
         ----------
@@ -255,7 +256,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     def predict_interval(self, X: Any, coverage: float = 0.9, *, offset: Any = None) -> Floats:
         """Return prediction intervals: lower and upper bounds, (n, 2).
 
-        They are calibrated on rows that were not trained on: the holdout of
+        They are calibrated on rows that the model was not trained on: the holdout of
         ``calibration="conformal"``, or the rows passed to `calibrate`. If new rows are like these,
         intervals contain the fraction `coverage` of their targets, whatever the model. With
         ``loss="quantile"`` and several quantiles, the width of intervals depends on the uncertainty
@@ -292,7 +293,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         Parameters
         ----------
         X, y, offset : as in `fit`
-            Other rows, of the same columns.
+            Other rows, with the same columns.
 
         Returns
         -------

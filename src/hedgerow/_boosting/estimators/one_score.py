@@ -47,7 +47,7 @@ _REWORDED = {
     "monotonic_constraints": "How the score may change with a numeric feature while all others "
     "stay the same: 1 or 'increasing', it never decreases as the feature increases; -1 or "
     "'decreasing', it never increases; 0, no constraint. Columns that are not in a dict are 0. "
-    "The constraint holds at every input; it says nothing about missing values.",
+    "The constraint holds at every input; missing values are not constrained.",
 }
 
 
@@ -90,7 +90,7 @@ RANKER_PARAMETERS: tuple[Parameter, ...] = (
         Options(("ndcg", "map", "pairwise", "listwise")),
         "Loss function to minimise. 'ndcg' is LambdaMART: pairs of rows with different relevance, "
         "weighted by the change of NDCG if they were swapped. 'map' is the same with mean average "
-        "precision, for relevances 0 and 1. 'pairwise' gives all pairs of a query the same weight "
+        "precision, for relevance 0 or 1. 'pairwise' gives all pairs of a query the same weight "
         "(RankNet). 'listwise' is the cross-entropy between the gains, normalised to sum to 1 in "
         "each query, and the softmax of the scores (ListNet).",
         Peers("objective", "objective", "loss_function", ""),
@@ -143,7 +143,8 @@ RANKER_PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(COLUMN, NOTHING),
         "Column of X, by name or index, with the query of each row. It is removed from the "
-        "features, so other parameters do not count it. None: qid or group is passed to fit.",
+        "features, and column indices in other parameters do not count it. If None, pass qid or "
+        "group to fit.",
         group="Loss",
     ),
 )
@@ -161,7 +162,7 @@ _RANKER_REWORDED = {
     "Each is the mean over the queries that have a relevant row. A function is called for each "
     "query, as (y, scores), and returns a number or (name, number, higher_is_better). For a "
     "number alone, higher is better if the function's name ends in '_score', and lower if it ends "
-    "in '_loss', '_error' or '_deviance'. The first metric decides on early stopping.",
+    "in '_loss', '_error' or '_deviance'. Early stopping uses the first metric.",
 }
 RANKING = _one_score_parameters(RANKER_PARAMETERS, _RANKER_REWORDED)
 
@@ -214,13 +215,13 @@ _SURVIVAL_REWORDED = {
     "replaced by target statistics: mean survival of other rows of the same category.",
     "validation_fraction": "Fraction of the rows in the validation set for early stopping, if "
     "there is no eval_set.",
-    "eval_metric": "Metrics computed on the evaluation sets after each round; None is that of the "
-    "loss. Names: 'cox_nloglik' for loss='cox', the mean over events; 'aft_nloglik' for "
-    "loss='aft', with the scale fitted to the evaluation set if aft_scale='auto'; 'concordance' "
-    "for both. A function is called as (y, prediction[, sample_weight]), where y has the bounds "
-    "of the times, (n, 2), and prediction is the result of predict, and returns a number or "
-    "(name, number, higher_is_better). For a number alone, higher is better if the function's "
-    "name ends in '_score', and lower if it ends in '_loss', '_error' or '_deviance'. The first "
-    "metric decides on early stopping.",
+    "eval_metric": "Metrics computed on the evaluation sets after each round; None chooses "
+    "the metric that belongs to the loss. Names: 'cox_nloglik' for loss='cox', the mean over "
+    "events; 'aft_nloglik' for loss='aft', with the scale fitted to the evaluation set if "
+    "aft_scale='auto'; 'concordance' for both. A function is called as "
+    "(y, prediction[, sample_weight]), where y has the bounds of the times, (n, 2), and prediction "
+    "is the result of predict, and returns a number or (name, number, higher_is_better). For a "
+    "number alone, higher is better if the function's name ends in '_score', and lower if it ends "
+    "in '_loss', '_error' or '_deviance'. Early stopping uses the first metric.",
 }
 SURVIVAL = _one_score_parameters(SURVIVAL_PARAMETERS, _SURVIVAL_REWORDED)

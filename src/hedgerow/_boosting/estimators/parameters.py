@@ -186,9 +186,9 @@ PARAMETERS: tuple[Parameter, ...] = (
             NOTHING,
             ParameterKind("an estimator with fit and predict", is_estimator, "SklearnEstimator"),
         ),
-        "An estimator whose predictions are the scores before the first round, F₀, in place of 0: "
-        "a clone is fitted to the training set and used in predictions. Its means or "
-        "probabilities become scores by the link of the loss.",
+        "An estimator whose predictions are the scores before the first round. A clone is fitted "
+        "to the training set and is also used in predictions. The link function of the loss turns "
+        "its predictions (means or probabilities) into scores.",
         Peers("", "", "", "init"),
         group="Rounds and learning rate",
     ),
@@ -312,8 +312,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "never increase; 0, no constraint. A list has an entry for each column; a dict maps names "
         "of columns (or indices, if no names are numbers) to constraints, and columns not in it "
         "are 0. The constraint holds at every input, for each output and for the probability of "
-        "classes_[1]; it is not available for more than two classes. It says nothing about "
-        "missing values.",
+        "classes_[1]; it is not available for more than two classes. Missing values are not "
+        "constrained.",
         Peers(
             "monotone_constraints", "monotone_constraints", "monotone_constraints", "monotonic_cst"
         ),
@@ -324,9 +324,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         None,
         INTERACTION_CONSTRAINTS,
         "Groups of features that may interact: the features on the path to a leaf all belong to "
-        "one group. Groups may overlap; columns in no group form one more. 'pairwise' allows any "
-        "two features to interact, 'no_interactions' none, which makes the model a sum of "
-        "functions of one feature. colsample_bynode samples from the allowed features.",
+        "one group. Groups may overlap; columns that are in no group form another group. "
+        "'pairwise' allows any two features to interact, 'no_interactions' none, which makes the "
+        "model a sum of functions of one feature. colsample_bynode samples from the allowed "
+        "features.",
         Peers("interaction_constraints", "interaction_constraints", "", "interaction_cst"),
         group="Constraints",
     ),
@@ -359,8 +360,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     replace(
         UNKNOWN_CATEGORY,
         description="How categories that were not in the training data are treated in prediction: "
-        "as missing values ('missing'; in a feature with more than max_categories, by the mean "
-        "target) or as an error ('error').",
+        "as missing values ('missing'; in a feature with more than max_categories categories, as "
+        "the mean target) or as an error ('error').",
     ),
     CLASS_WEIGHT,
     Parameter(
@@ -402,8 +403,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "validation_rows",
         "random",
         Options(("random", "last")),
-        "Rows of the holdout for early stopping, n_estimators='auto' and calibration. 'last' "
-        "is for rows in chronological order, where the future is to be predicted.",
+        "Rows of the holdout for early stopping, n_estimators='auto' and calibration. 'last' uses "
+        "the end of the table, for rows in chronological order.",
         Peers("", "", "", ""),
         group="Validation and early stopping",
     ),
@@ -466,7 +467,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         any_of(NOTHING, EVAL_METRIC),
         "Metrics computed on the evaluation sets after each round; None chooses one that suits "
         "the loss, 'log_loss' and 'rmse' for the default losses. Names for classifiers: "
-        "'log_loss', 'auc', 'average_precision', 'error', 'accuracy', 'balanced_accuracy', 'f1'; "
+        "'log_loss', 'auc', 'average_precision', 'error', 'accuracy', 'balanced_accuracy', "
+        "'g_mean' (the geometric mean of the recalls), 'f1', 'mcc' (Matthews correlation); "
         "for regressors: 'rmse', 'mse', 'mae', 'median_absolute_error', 'mape', 'r2'; for "
         "particular losses: 'pinball', 'expectile', 'poisson_deviance', 'gamma_deviance', "
         "'tweedie_deviance', 'focal', 'cross_entropy', and the name of a hedgerow.Loss for its "
@@ -474,8 +476,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "probability of classes_[1], (n, K) probabilities, or the predicted number, and returns a "
         "number or (name, number, higher_is_better). For a number alone, higher is better if the "
         "function's name ends in '_score', and lower if it ends in '_loss', '_error' or "
-        "'_deviance'. The first metric decides on early stopping; if its direction is unknown, "
-        "there is no best round.",
+        "'_deviance'. Early stopping uses the first metric; if its direction is unknown, there is "
+        "no best round.",
         Peers("eval_metric", "eval_metric", "eval_metric", "scoring"),
         group="Validation and early stopping",
     ),

@@ -51,8 +51,8 @@ class GradientBoostingRanker(OneScore):
     """Gradient boosting of trees for ranking rows within queries (learning to rank).
 
     y is the relevance of a row to its query. Only the order of scores within a query has a meaning,
-    and only differences of relevance within a query are learned from. Queries with one row, or with
-    equal relevances, are allowed and have no effect.
+    and the model learns only from differences in relevance within a query. Queries with a single
+    row, or with the same relevance in all rows, are allowed and have no effect.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class GradientBoostingRanker(OneScore):
     ) -> Self:
         """Fit the model.
 
-        If this raises, Ctrl-C included, the estimator is unchanged.
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class GradientBoostingRanker(OneScore):
             Evaluation sets: metrics are computed after each round and stored in
             ``evals_result_``. With qid_column, entries have no qid.
         offset : array of shape (n_rows,), optional
-            What is added to the score of each row, before the first round; in `predict`, too.
+            Added to the score of each row before the first round. `predict` has the same argument.
 
         Returns
         -------

@@ -106,8 +106,8 @@ class GradientBoostingSurvival(OneScore):
     def predict_quantile(self, X: Any, quantile: float = 0.5, *, offset: Any = None) -> Floats:
         """Return a quantile of the time of each row; by default the median.
 
-        With loss='cox' it is infinite if the survival curve does not fall so far within the
-        observed times.
+        With loss='cox', the quantile is infinite if the survival curve does not fall far enough
+        within the observed times.
         """
         allowed = Number(0, 1, open_low=True, open_high=True)
         if quantile not in allowed:
@@ -118,8 +118,8 @@ class GradientBoostingSurvival(OneScore):
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return Harrell's concordance index.
 
-        It is the fraction of comparable pairs (of which it is known whose event came first) that
-        the predictions order correctly; ½ is random.
+        It is the fraction of comparable pairs of rows (those for which it is known whose event came
+        first) that the predictions order correctly; random predictions have ½.
         """
         scores = self._scores(X, offset)[:, 0]
         bounds = read_survival_times(y, len(scores))

@@ -9,6 +9,7 @@ from hedgerow.exceptions import ParameterError
 # Values of parameters that need all rows in one place, and what to do instead.
 _REFUSED = {
     "splitter": ("exact", "Use splitter='hist'."),
+    "grow_policy": ("symmetric", "Use grow_policy='leafwise' or 'levelwise'."),
     "linear_leaves": (True, "Use linear_leaves=False."),
     "boosting": ("dart", "Use boosting='gradient'."),
 }

@@ -64,6 +64,8 @@ AUTO_DEFAULTS: Mapping[str, Any] = {
     "colsample_bynode": 1.0,
     "grow_policy": "leafwise",
 }
+SYMMETRIC_LEAVES = 64  # those of six levels, as in CatBoost
+NOTHING_CHOSEN: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Settings:
                 "multi_strategy='vector' needs splitter='hist': exact splits are found for one "
                 "output at a time."
             )
+        _require_symmetric_engine(estimator)
         if estimator.device != "cpu":
             require_supported(estimator.device, estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
@@ -128,21 +131,42 @@ class Settings:
         return replace(self, params=resolve_auto(self.estimator, chosen))
 
 
+def _require_symmetric_engine(estimator: TableEstimator) -> None:
+    if estimator.grow_policy != "symmetric":
+        return
+    for name, value, advice in (
+        ("splitter", "exact", "hist"),
+        ("multi_strategy", "vector", "separate"),
+    ):
+        if getattr(estimator, name) == value:
+            raise ParameterError(
+                f"grow_policy='symmetric' cannot be used with {name}={value!r}. Use "
+                f"{name}={advice!r}, or another grow_policy."
+            )
+
+
 def is_auto(value: Any) -> bool:
     """Return whether the library chooses the value of a parameter."""
     return isinstance(value, str) and value == AUTO
 
 
-def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = AUTO_DEFAULTS) -> Any:
+def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = NOTHING_CHOSEN) -> Any:
     """Return a copy of an estimator with the chosen values in place of "auto".
 
     Parameters that were set to "auto" after the choice was made get their defaults.
     """
     resolved = copy.copy(estimator)
-    for name, value in {**AUTO_DEFAULTS, **chosen}.items():
+    for name, value in {**_auto_defaults(estimator), **chosen}.items():
         if is_auto(getattr(resolved, name)):
             setattr(resolved, name, value)
     return resolved
+
+
+def _auto_defaults(estimator: TableEstimator) -> Mapping[str, Any]:
+    if estimator.grow_policy != "symmetric":
+        return AUTO_DEFAULTS
+    leaves = SYMMETRIC_LEAVES if estimator.max_depth is None else None
+    return {**AUTO_DEFAULTS, "max_leaves": leaves}
 
 
 def as_fitted(estimator: TableEstimator, number: int = 0) -> Any:
@@ -151,7 +175,7 @@ def as_fitted(estimator: TableEstimator, number: int = 0) -> Any:
     If it is the mean of several models, those of the model with this number.
     """
     choice = getattr(estimator, "auto_", None)
-    return resolve_auto(estimator, AUTO_DEFAULTS if choice is None else choice.member(number))
+    return resolve_auto(estimator, NOTHING_CHOSEN if choice is None else choice.member(number))
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,8 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
 
 
 def _stays_sparse(problem: Problem, settings: Settings, train: Dataset) -> bool:
-    is_dense = problem.has_vector_leaves or _has_own_rows(settings)
+    is_symmetric = settings.params.grow_policy == "symmetric"
+    is_dense = problem.has_vector_leaves or is_symmetric or _has_own_rows(settings)
     return train.table.sparse is not None and not is_dense and stays_sparse(train.table)
 
 

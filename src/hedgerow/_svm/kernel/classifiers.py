@@ -216,10 +216,10 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes) or (n_rows, n_pairs)
-            For two classes a value for each row, positive for the second. Otherwise a value for
-            each class, of which the largest wins; or, with ``decision_function_shape="ovo"``, the
-            score of each pair of classes, positive for the first.
+        array of shape (n_rows,) or (n_rows, n_classes) or (n_rows, n_pairs) For two classes a value
+        for each row, positive for the second. Otherwise a value for each class, the largest of
+        which wins; or, with ``decision_function_shape="ovo"``, the score of each pair of classes,
+        positive for the first.
         """
         scores = self._scores(X)
         if scores.shape[1] == 1:
@@ -364,11 +364,11 @@ class SVC(KernelClassifier):
 
 @with_parameters
 class NuSVC(KernelClassifier):
-    """ν-support vector classification: a bound on the fraction of errors instead of their cost.
+    """ν-support vector classification: ν bounds the fraction of errors, in place of their cost C.
 
-    Its decision boundary is that of the `SVC` with some C that ν determines: at most a fraction ν
-    of the rows are within the margin, and at least a fraction ν are support vectors. Each row
-    counts with its sample weight and the weight of its class.
+    The decision boundary is that of an `SVC` whose C is determined by ν: at most a fraction ν of
+    the rows are within the margin, and at least a fraction ν are support vectors. Each row counts
+    with its sample weight, multiplied by the weight of its class.
 
     Parameters
     ----------

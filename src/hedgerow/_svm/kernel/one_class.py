@@ -20,8 +20,8 @@ from hedgerow._types import Floats
 class OneClassSVM(OutlierMixin, KernelSVM):
     """One-class SVM for novelty detection (Schölkopf et al., 2001).
 
-    It finds the plane farthest from the origin of the kernel's feature space with all but about a
-    fraction ν of the rows beyond it, by minimising::
+    In the feature space of the kernel, it finds the plane farthest from the origin that leaves only
+    about a fraction ν of the rows on the side of the origin, by minimising::
 
         ½‖w‖² − ν n ρ + Σ_i max(0, ρ − w·φ(x_i)),    f(x) = w·φ(x) − ρ.
 

@@ -101,7 +101,8 @@ _SHRINKING = Parameter(
     "shrinking",
     True,
     FLAG,
-    "Whether to use shrinking: rows that seem to stay at their bounds are checked only at the end.",
+    "Whether to use shrinking: rows that seem likely to stay at their bounds are only checked at "
+    "the end.",
     Peers(sklearn="shrinking"),
 )
 _PROBABILITY = Parameter(
@@ -116,7 +117,8 @@ _CACHE_SIZE = Parameter(
     "cache_size",
     200,
     Number(0, open_low=True),
-    "Size of the cache of kernel rows, in megabytes; a working set always fits.",
+    "Size of the cache of kernel rows, in megabytes. It always has room for at least one working "
+    "set.",
     Peers(sklearn="cache_size"),
 )
 _MAX_ITER = Parameter(

@@ -82,10 +82,10 @@ class SVR(KernelRegressor):
 
 @with_parameters
 class NuSVR(KernelRegressor):
-    """ν-support vector regression: a bound on the fraction of errors beyond ε instead of ε.
+    """ν-support vector regression: ν bounds the fraction of errors above ε, in place of ε itself.
 
-    It is the `SVR` with some ε that ν determines: at most a fraction ν of the rows have errors
-    above ε, and at least a fraction ν are support vectors.
+    The model is that of an `SVR` whose ε is determined by ν: at most a fraction ν of the rows have
+    errors above ε, and at least a fraction ν are support vectors.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ class LinearSVC(ClassifierMixin, LinearSVM):
         ½(‖w‖² + v²) + C Σ_i max(0, 1 − y_i f(x_i))^p,    f(x) = w·x + b,    b = intercept_scaling v
 
     with p = 2, or 1 for ``loss="hinge"``; with ``penalty="l1"`` the first term is ``‖w‖₁ + |v|``.
-    So the intercept is penalised through v. Each row's C is multiplied by its sample weight and by
-    the weight of its class; in one-vs-rest, the class weights of the rest are 1, as in
+    The intercept is therefore penalised through v. Each row's C is multiplied by its sample weight
+    and by the weight of its class; in one-vs-rest, the class weights of the rest are 1, as in
     scikit-learn.
 
     The solution has a certificate: ``objective_ (1 − duality_gap_)`` is a lower bound on the
@@ -150,7 +150,7 @@ class LinearSVC(ClassifierMixin, LinearSVM):
     classes_ : array of shape (n_classes,)
         The classes, sorted.
     n_iter_ : int
-        The largest number of iterations of an SVM.
+        The largest number of iterations of any of the SVMs.
     objective_ : array of shape (n_svms,)
         The primal objective of each SVM; Crammer and Singer's problem has one.
     duality_gap_ : array of shape (n_svms,)
@@ -265,8 +265,8 @@ class LinearSVR(RegressorMixin, LinearSVM):
 
         ½(‖w‖² + v²) + C Σ_i max(0, |y_i − f(x_i)| − ε)^p,    f(x) = w·x + b,
 
-    with b = intercept_scaling v and p = 1, or 2 for ``loss="squared_epsilon_insensitive"``. So the
-    intercept is penalised through v: with targets far from 0, subtract their mean or make
+    with b = intercept_scaling v and p = 1, or 2 for ``loss="squared_epsilon_insensitive"``. The
+    intercept is therefore penalised through v: with targets far from 0, subtract their mean or make
     intercept_scaling large. Each row's C is multiplied by its sample weight.
 
     The solution has a certificate, as in `LinearSVC`.

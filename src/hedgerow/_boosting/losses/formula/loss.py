@@ -52,7 +52,7 @@ class Loss:
     a known derivative raises an error with its name.
 
     Before the first round of a fit, the derivatives are compared with finite differences of the
-    loss; it is also checked that the loss of a row depends on its own scores only, and does not
+    loss; a check also ensures that the loss of a row depends only on its own scores and does not
     change when it is computed again.
 
     Parameters
@@ -67,7 +67,8 @@ class Loss:
         "log" e^score, and so on. None is "identity" for regressors, and "sigmoid" or "softmax" for
         classifiers.
     n_outputs : int, optional
-        Scores per row. None is one or, for a classifier of more than two classes, one per class.
+        Number of scores per row. None is one or, for a classifier with more than two classes, one
+        per class.
     curvature : {"absolute", "clipped", "constant"}
         What replaces negative second derivatives, which losses that are robust to outliers have:
         their absolute value, or 0. With "constant" the hessian is 1 in all rows, for first-order
@@ -75,7 +76,8 @@ class Loss:
         absolute values, the loss is piecewise linear: every row gets the mean of the other
         hessians, or 1 if there are none, and a search finds the best value of each leaf.
     name : str, optional
-        Name in messages and histories. None is the function's name, or "loss" for a lambda.
+        Name in messages and in ``evals_result_``. None is the function's name, or "loss" for a
+        lambda.
 
     Examples
     --------
@@ -158,7 +160,7 @@ class Loss:
     ) -> Floats:
         """Return the constant scores, shape (K,), that minimise the sum of the loss.
 
-        With an offset, in the shape of the scores, they are added to it.
+        If there is an offset, in the shape of the scores, the constants are added to it.
         """
         y = np.asarray(y)
         weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
