@@ -39,6 +39,7 @@ from hedgerow._model_file.stored import (
 )
 from hedgerow._model_file.trees import read_trees, write_arithmetic, write_trees
 from hedgerow._model_file.values import decode, encode
+from hedgerow._tree.growth_params import GrowPolicy
 from hedgerow._types import Floats
 
 _ONE_SCORE = {"ranker": ("identity",), "survival": ("identity", "log")}
@@ -392,11 +393,14 @@ def _read_members(stored: Any, n_in_turn: int) -> tuple[dict[str, Any], ...]:
 
 def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
     """Read the values of automatically chosen parameters."""
-    what = "the automatically chosen parameters are not valid numbers"
+    what = "the automatically chosen parameters are not valid"
     require(is_table(stored) and set(stored) <= set(AUTO_DEFAULTS), what)
     for name, value in stored.items():
         is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
         if name == "max_leaves" and value is None:
+            continue
+        if name == "grow_policy":
+            require(value in get_args(GrowPolicy), what)
             continue
         require(type(value) is int if is_count else is_number(value), what)
         require(0 <= value < 2**31, what)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from math import sqrt
 from typing import Any
 
-from hedgerow._boosting.fit.budget import MAX_RATE, Budget, cost, slowdown
+from hedgerow._boosting.fit.budget import MAX_RATE, RATE_FOR_MEAN, Budget, cost, is_small, slowdown
 from hedgerow._boosting.fit.choice import TRIAL_RATE, Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import (
@@ -24,7 +25,7 @@ from hedgerow._boosting.fit.fit_data import (
     is_auto,
     usable_folds,
 )
-from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for
+from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for, possible_kinds
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
     Judge,
@@ -34,18 +35,22 @@ from hedgerow._boosting.fit.trials import (
     select_members,
     trials_display,
 )
+from hedgerow._boosting.losses import SquaredError
 from hedgerow._boosting.metrics import UserMetric
 from hedgerow._collective import workers
 from hedgerow._estimator import TableEstimator
 
-# The holdout is a fifth of the rows. Below this number of rows times outputs, there are five folds.
-N_FOLDS, MAX_ROWS_FOR_FOLDS = 5, 3000
+# The holdout is a fifth of the rows. There are several below these numbers of rows, for one output.
+N_FOLDS = 5
+HOLDOUTS_BELOW = {1000: 5, 2000: 3, 5000: 2}
+MAX_HOLDOUTS_IF_SMALL = 3  # with a small budget
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
-# So much more than in a trial that was still improving when it ended.
-CUT_SHORT_FACTOR = 3.0
+# The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
+# of the rounds of a model, and it may have more times as many if they would have gained from it.
+TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first heat.
-PATIENCE, FIRST_HEAT = 50, 60
+PATIENCE, FIRST_HEAT = 50, 45
 
 
 def choose_parameters(
@@ -64,8 +69,10 @@ def choose_parameters(
         folds = [(data.train, validation_set)]
         return Search(problem, data.metrics[0], settings, folds, more_rows=1.0).run()
     n_rows = workers().count(data.train.table.n_rows)
-    is_large = n_rows * problem.loss.n_outputs >= MAX_ROWS_FOR_FOLDS
-    n_used = 1 if is_large else N_FOLDS
+    size = n_rows * sqrt(problem.loss.n_outputs)
+    n_used = next((n for below, n in HOLDOUTS_BELOW.items() if size < below), 1)
+    if is_small(settings.estimator.budget):
+        n_used = min(n_used, MAX_HOLDOUTS_IF_SMALL)
     folds = list(islice(usable_folds(problem, settings, data.train, N_FOLDS), n_used))
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
@@ -98,9 +105,13 @@ class Search:
         self._n_workers = settings.n_threads if is_native and is_alone else 1
         n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         n_columns = self._folds[0].training_set.train.table.n_features
-        self._kinds = kinds_for(self._estimator, n_rows, n_columns)
+        symmetric = self._folds[0].can_be_symmetric
+        kinds = possible_kinds(self._estimator, n_rows, symmetric=symmetric)
+        self._kinds = kinds_for(self._estimator, kinds, n_columns)
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
         n_outputs = problem.loss.n_outputs
+        self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
+        self._doublings = MAX_DOUBLINGS[self._is_forgiving]
         self._budget = Budget.of(n_rows, n_outputs, self._estimator.budget, per_tree)
 
     def run(self) -> Choice:
@@ -132,7 +143,8 @@ class Search:
     def _trial(self, kind: Parameters, n_threads: int) -> Trial:
         parameters = {**kind, "learning_rate": self._rate}
         boosters = [fold.start(parameters, n_threads) for fold in self._folds]
-        rounds = self._budget.trial_rounds(kind["max_leaves"], self._rate)
+        part = TRIAL_PARTS[self._is_forgiving]
+        rounds = self._budget.trial_rounds(kind["max_leaves"], self._rate, part)
         return Trial(kind, rounds, boosters, self._judge, self._metric)
 
     @property
@@ -147,7 +159,7 @@ class Search:
         while True:
             chosen = self._selected(trials, n_members)
             n_rounds = self._affordable_rounds(chosen)
-            if n_members == 1 or n_rounds >= max(map(self._least_rounds, chosen)):
+            if n_members == 1 or n_rounds >= max(map(self._rounds_for_mean, chosen)):
                 break
             n_members //= 2
         if n_members == 1 and n_rounds < chosen[0].best.round:
@@ -166,9 +178,11 @@ class Search:
 
         Models of different kinds learn equally much in different numbers of rounds.
         """
-        if is_auto(self._estimator.learning_rate):
+        if n_members > 1 and is_auto(self._estimator.learning_rate):
             return [trials[i] for i in select_members(trials, n_members, self._judge)]
-        return [trials[i] for i in select_members(trials, 1, self._judge) * n_members]
+        best = self._judge.best([trial.expected_score(self._doublings) for trial in trials])
+        assert best is not None
+        return [trials[best]] * n_members
 
     def _affordable_rounds(self, chosen: Sequence[Trial]) -> int:
         """Return the rounds that each of the models can have."""
@@ -176,16 +190,14 @@ class Search:
         return max(1, int(self._budget.work / of_round))
 
     def _learned(self, trial: Trial) -> float:
-        """Return the product of rounds and rate to which a model is boosted.
-
-        A trial that was cut short might have improved further.
-        """
-        factor = CUT_SHORT_FACTOR if trial.was_cut_short else self._more_rows
+        """Return the product of rounds and rate to which a model is boosted."""
+        factor = max(self._more_rows, trial.more_rounds_factor(self._doublings))
         return self._rate * trial.best.round * factor
 
-    def _least_rounds(self, trial: Trial) -> float:
-        """Return the rounds that a model needs at the largest rate."""
-        return self._learned(trial) / self._fastest_rate
+    def _rounds_for_mean(self, trial: Trial) -> float:
+        """Return the rounds without which one model is better than the mean of several."""
+        rate = RATE_FOR_MEAN if is_auto(self._estimator.learning_rate) else self._rate
+        return self._learned(trial) / rate
 
     def _member(self, trial: Trial, n_rounds: int) -> dict[str, Any]:
         """Return the parameters of a model with some rounds."""

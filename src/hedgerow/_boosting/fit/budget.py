@@ -1,7 +1,7 @@
 """The work that ``n_estimators="auto"`` may take, in rounds and rows and never in seconds.
 
 So the model is the same on every machine. A unit is a round of trees with 31 leaves on all rows of
-the table, for every output.
+the table.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
 
 BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
 MAX_RATE = 0.15  # of the final fit
+RATE_FOR_MEAN = 0.12  # where models would have to learn faster than that, fewer are better
 # The lowest learning rate of the final fit and the largest number of models, a power of 2, for
 # budgets below and from this factor on.
 LARGE_FACTOR = 2.0
-MIN_RATES, MAX_MODELS = (0.05, 0.03), (4, 8)
+SMALL_FACTOR = 0.25
+MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
 MAX_SLOWDOWN = 10.0
-TRIAL_PART = 4  # a trial has at most this part of the rounds of a model
-ROUND_ROWS = 8e6  # rounds times rows of a balanced budget: small tables have time for more rounds
+ROUND_ROWS = 4e6  # rounds times rows of a balanced budget: small tables have time for more rounds
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
+# The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
+COST_EXPONENT = 0.35
 # Columns per tree from which on rounds, and rounds times rows, are reduced.
 USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
+MANY_OUTPUTS = 10  # from which on rounds are reduced
+OUTPUTS_EXPONENT = 0.7  # there is more time for the trees of several outputs
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,7 @@ class Budget:
     round_rows : float
         Rounds times rows with up to 100 columns, of all models.
     n_rows : float
-        Rows of the table times outputs, and more if there are many columns.
+        Rows of the table, and more if there are several outputs or many columns.
     min_rate : float
         The lowest learning rate of the final fit: slower learning gains too little.
     max_models : int
@@ -52,16 +57,17 @@ class Budget:
     @classmethod
     def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
         """Return the work for the parameter `budget`, given the columns that a tree uses."""
-        factor = BUDGET_FACTORS[budget] if isinstance(budget, str) else float(budget)
+        factor = _factor(budget)
         slow = max(n_columns / MANY_COLUMNS, 1.0)
-        n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / slow)
+        many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
+        n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
         wide = max(n_columns / USUAL_COLUMNS, 1.0)
         least = 2 * ROUNDS_PER_EVALUATION
         is_large = factor >= LARGE_FACTOR
         return cls(
             max(least, n_rounds),
             factor * ROUND_ROWS,
-            n_rows * n_outputs * wide,
+            n_rows * n_outputs**OUTPUTS_EXPONENT * wide,
             min_rate=MIN_RATES[is_large],
             max_models=MAX_MODELS[is_large],
         )
@@ -75,10 +81,19 @@ class Budget:
         """Return the number of rounds of one model of trees with this many leaves."""
         return max(1, int(self.n_rounds / cost(max_leaves)))
 
-    def trial_rounds(self, max_leaves: int | None, rate: float) -> int:
+    def trial_rounds(self, max_leaves: int | None, rate: float, part: float) -> int:
         """Return the rounds of a trial: a part of the budget, up to an evaluation."""
-        rounds = self.rounds_of(max_leaves) / TRIAL_PART * slowdown(rate)
+        rounds = self.rounds_of(max_leaves) * part * slowdown(rate)
         return max(1, int(rounds) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+
+
+def is_small(budget: str | float) -> bool:
+    """Return whether there is time for a few kinds only."""
+    return _factor(budget) <= SMALL_FACTOR
+
+
+def _factor(budget: str | float) -> float:
+    return BUDGET_FACTORS[budget] if isinstance(budget, str) else float(budget)
 
 
 def slowdown(rate: float) -> float:
@@ -88,4 +103,4 @@ def slowdown(rate: float) -> float:
 
 def cost(max_leaves: int | None) -> float:
     """Return the cost of a round relative to trees with 31 leaves."""
-    return max(sqrt((max_leaves or UNLIMITED_LEAVES) / USUAL_LEAVES), 0.5)
+    return max(((max_leaves or UNLIMITED_LEAVES) / USUAL_LEAVES) ** COST_EXPONENT, 0.5)

@@ -56,13 +56,13 @@ AUTO = "auto"
 AUTO_DEFAULTS: Mapping[str, Any] = {
     "n_estimators": 100,
     "learning_rate": 0.1,
+    "grow_policy": "leafwise",
     "max_leaves": 31,
     "min_samples_leaf": 20,
     "reg_lambda": 1.0,
     "subsample": 1.0,
     "colsample_bytree": 1.0,
     "colsample_bynode": 1.0,
-    "grow_policy": "leafwise",
 }
 SYMMETRIC_LEAVES = 64  # those of six levels, as in CatBoost
 NOTHING_CHOSEN: Mapping[str, Any] = {}

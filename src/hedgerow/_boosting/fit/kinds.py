@@ -1,8 +1,9 @@
 """The kinds of trees that ``n_estimators="auto"`` tries: what differs between them, and for whom.
 
 No kind suits every table. Small trees suit smooth and additive targets, large ones deep
-interactions. A random choice of columns makes trees differ, but hides the few that matter where
-most say nothing. Kinds that differ also make different errors, which cancel in their mean.
+interactions. Symmetric ones, with one test for all nodes of a level, overfit less. A random choice
+of columns makes trees differ, but hides the few that matter where most say nothing. Kinds that
+differ also make different errors, which cancel in their mean.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hedgerow._boosting.fit.budget import is_small
 from hedgerow._boosting.fit.fit_data import is_auto, resolve_auto
 from hedgerow._estimator import TableEstimator
 
@@ -37,23 +39,45 @@ def _kind(
     }
 
 
-SMALL_KINDS = (_kind(4, 5, 1.0, 0.6), _kind(12, 5, 1.0, 0.6))
+# On tables with fewer rows than MAX_ROWS_FOR_SMALL only: there is no time for more.
+SMALL_KINDS = (
+    _kind(16, 1, 3.0, 0.8, grow_policy="symmetric"),
+    _kind(12, 5, 1.0, 0.6),
+)
 KINDS = (
-    _kind(31, 5, 5.0, 0.8),
+    _kind(64, 1, 3.0, 0.8, grow_policy="symmetric"),
+    _kind(64, 1, 3.0, 0.8, bynode=0.5, grow_policy="symmetric"),
     _kind(31, 5, 3.0, 0.8, bynode=0.4),
     _kind(31, 5, 5.0, 1.0, bytree=0.7),
     _kind(63, 20, 5.0, 1.0, bytree=0.7),
 )
-MAX_ROWS_FOR_SMALL = 30_000  # with more rows there is no time for small trees
+# With a small budget.
+QUICK_KINDS = (KINDS[1], KINDS[2])
+MAX_ROWS_FOR_SMALL = 30_000
 MIN_COLUMNS_TO_SAMPLE = 5  # with fewer, every tree and node has all columns
 MANY_COLUMNS = 1000  # a tree has at most as many, unless the user wants more
 SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 
 
-def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Parameters]:
+def possible_kinds(
+    estimator: TableEstimator, n_rows: int, *, symmetric: bool
+) -> Sequence[Parameters]:
+    """Return the kinds that there is time for; `symmetric` if symmetric trees can be grown."""
+    if is_small(estimator.budget):
+        kinds = QUICK_KINDS
+    elif n_rows < MAX_ROWS_FOR_SMALL:
+        kinds = (*SMALL_KINDS, *KINDS)
+    else:
+        kinds = KINDS
+    return [kind for kind in kinds if symmetric or kind["grow_policy"] != "symmetric"]
+
+
+def kinds_for(
+    estimator: TableEstimator, possible: Sequence[Parameters], n_columns: int
+) -> list[Parameters]:
     """Return the different kinds that remain with the user's own parameters."""
     kinds: list[Parameters] = []
-    for each in (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS:
+    for each in possible:
         params = resolve_auto(estimator, _sampled(each, n_columns))
         kind = {name: getattr(params, name) for name in each}
         if kind not in kinds:

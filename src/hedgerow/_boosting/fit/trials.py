@@ -1,7 +1,7 @@
 """Trials of kinds of trees on a holdout, in two heats, and the greedy choice of a mean of them.
 
-All kinds share the bins of a fold. In the first heat each is boosted for a few rounds; the better
-half goes on until the holdout metric stops improving. A trial keeps its scores of the holdout in
+All kinds share the bins of a fold. In the first heat each is boosted for a few rounds; the best
+three go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
 its best round, so that the metric of a mean of kinds is known without another tree.
 """
 
@@ -26,6 +26,7 @@ from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import TreeRows
+from hedgerow._data.binning import BinnedMatrix
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
@@ -33,7 +34,10 @@ from hedgerow._types import Floats
 Parameters = Mapping[str, Any]
 AnyMetric = Metric | UserMetric
 
-MIN_FINALISTS = 3  # kinds that go on after the first heat, if they are less than half of all
+# Of a trial that was cut short: the relative gain for which rounds are doubled, and by how much it
+# falls at least from one doubling to the next.
+LEAST_GAIN, MAX_DECAY = 0.01, 0.9
+N_FINALISTS = 3  # the kinds that go on after the first heat
 
 
 class TrialFold(NamedTuple):
@@ -53,6 +57,13 @@ class TrialFold(NamedTuple):
         encoded = training_set.encode(holdout)
         rows = training_set.rows(encoded, settings.n_threads)
         return cls(settings, training_set, encoded, rows)
+
+    @property
+    def can_be_symmetric(self) -> bool:
+        """Whether symmetric trees can be grown: in memory, on one machine, without a GPU."""
+        is_dense = isinstance(self.training_set.binned, BinnedMatrix)
+        is_here = workers().size == 1 and self.settings.params.device == "cpu"
+        return is_dense and is_here and not self.training_set.problem.has_vector_leaves
 
     def start(self, kind: Parameters, n_threads: int) -> FoldBooster:
         """Return boosting with the parameters of a kind, before its first round."""
@@ -190,10 +201,30 @@ class Trial:
         """Return the holdouts with the scores so far."""
         return [booster.eval_set for booster in self._boosters]
 
-    @property
-    def was_cut_short(self) -> bool:
-        """Whether its last round was its best: more rounds might have improved it."""
-        return self.best.round >= self.max_rounds
+    def more_rounds_factor(self, doublings: int) -> int:
+        """Return how many times as many rounds are worth growing, if the last was the best."""
+        if self.best.round < self.max_rounds:
+            return 1
+        gains = self._expected_gains(doublings)
+        return int(2 ** np.sum(gains > LEAST_GAIN * abs(self.best.score)))
+
+    def expected_score(self, doublings: int) -> float:
+        """Return the score that more rounds would lead to, if the last was the best."""
+        gain = float(self._expected_gains(doublings).sum())
+        return self.best.score + (gain if self._metric.higher_is_better else -gain)
+
+    def _expected_gains(self, doublings: int) -> Floats:
+        """Return the gain of twice as many rounds, of twice as many again, and so on.
+
+        It is estimated from the gains of the last two doublings: learning curves flatten out.
+        """
+        n = len(self._curve)
+        if n == 0 or self.best.round < self.n_rounds:
+            return np.zeros(doublings)
+        quarter, half, last = (self._curve[max(1, i) - 1] for i in (n // 4, n // 2, n))
+        before, gain = abs(quarter - half), abs(half - last)
+        decay = min(gain / before, MAX_DECAY) if before > 0.0 else 0.0
+        return gain * decay ** np.arange(1.0, doublings + 1)
 
     @property
     def result(self) -> TrialResult:
@@ -209,7 +240,7 @@ def run_heats(
     n_workers: int,
     display: TrialsDisplay,
 ) -> list[int]:
-    """Boost all trials for some rounds, then the better half to the end.
+    """Boost all trials for some rounds, then the best to the end.
 
     Return the indices of the trials that are over: the others were left behind.
     """
@@ -225,12 +256,23 @@ def run_heats(
 
     everyone = range(len(trials))
     run(everyone, first_heat)
-    ranking = judge.ranking([trial.best.score for trial in trials])
-    finalists = ranking[: max(MIN_FINALISTS, (len(trials) + 1) // 2)]
-    run(sorted(finalists), max(trial.max_rounds for trial in trials))
+    run(sorted(finalists(trials, judge)), max(trial.max_rounds for trial in trials))
     for number, trial in enumerate(trials):
         display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
     return [number for number in everyone if trials[number].is_over]
+
+
+def finalists(trials: Sequence[Trial], judge: Judge) -> set[int]:
+    """Return the indices of the trials that go on: the best, and the best of each way to grow.
+
+    Symmetric trees learn more slowly at first, and longer.
+    """
+    ranking = judge.ranking([trial.best.score for trial in trials])
+    of_policy: dict[str, int] = {}
+    for number in ranking:
+        of_policy.setdefault(trials[number].kind["grow_policy"], number)
+    others = [number for number in ranking if number not in of_policy.values()]
+    return {*of_policy.values(), *others[: max(0, N_FINALISTS - len(of_policy))]}
 
 
 def select_members(trials: Sequence[Trial], n_members: int, judge: Judge) -> list[int]:
