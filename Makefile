@@ -77,8 +77,8 @@ tests/svm/kernel/test_kernels.py tests/svm/kernel/test_solver.py tests/data/test
 tests/data/test_bundle.py tests/data/test_joint_columns.py tests/data/test_random_parts.py \
 tests/data/test_target_statistics.py tests/test_math.py tests/test_sums.py tests/test_sparse_tables.py \
 tests/boosting/test_loss_derivatives.py tests/boosting/test_sampling.py tests/boosting/test_linear_leaves.py \
-tests/boosting/test_multi_strategy.py tests/boosting/ranking/test_losses.py tests/boosting/survival/test_losses.py \
-tests/boosting/survival/test_metrics.py tests/explain/test_shap.py tests/explain/test_partial.py \
+tests/boosting/test_multi_strategy.py tests/boosting/test_symmetric.py tests/boosting/ranking/test_losses.py \
+tests/boosting/survival/test_losses.py tests/boosting/survival/test_metrics.py tests/explain/test_shap.py tests/explain/test_partial.py \
 tests/explain/test_accumulated.py tests/explain/test_interaction.py
 
 sanitize: .venv-sanitize/installed

@@ -31,6 +31,7 @@ from hedgerow._boosting.fit import round_grower
 from hedgerow._cuda import memory
 from hedgerow._cuda.device import CudaDevice
 from hedgerow._cuda.engine import CudaEngine
+from hedgerow._cuda.intake import bin_on_device
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._tree.growth_params import GrowthParams
@@ -139,33 +140,24 @@ def check_losses(arguments):
 
 
 def check_binning(arguments):
-    """Values to bins on the device, bit for bit, and how long it takes."""
+    """Numbers to bins on the device, bit for bit, and how long it takes from the host's memory."""
     rng = np.random.default_rng(0)
     device = CudaDevice()
     n = arguments.rows
-    for dtype, kernel in ((np.float32, "bin_float"), (np.float64, "bin_double")):
-        column = (rng.standard_normal(n) * np.exp(rng.uniform(-90, 5, n))).astype(dtype)
-        column[rng.random(n) < 0.01] = np.nan
-        _, table = learn_schema(column[:, None], None)
+    for dtype, order in ((np.float32, "C"), (np.float32, "F"), (np.float64, "C")):
+        X = (rng.standard_normal((n, 9)) * np.exp(rng.uniform(-90, 5, (n, 9)))).astype(dtype)
+        X[rng.random(X.shape) < 0.01] = np.nan
+        _, table = learn_schema(np.asarray(X, order=order), None)
         binner = Binner().fit(table)
         expected = binner.transform(table, columns_only=True, threads=arguments.threads)
-        thresholds = binner.threshold_values
-        rounded = thresholds.astype(dtype)
-        large = rounded.astype(np.float64) > thresholds
-        rounded[large] = np.nextafter(rounded[large], dtype(-np.inf))
-        values, limits = device.upload(column), device.upload(rounded)
-        bins, n_infinite = device.empty(n, np.uint8), device.upload(np.zeros(1, np.uint32))
-
-        def run(kernel=kernel, values=values, limits=limits, bins=bins, n_infinite=n_infinite):
-            device.launch(
-                kernel, (8 * device.n_processors, 1), 256, values, np.uint64(1), np.uint64(n),
-                limits, np.int32(len(limits)), bins, n_infinite,
-            )  # fmt: skip
-            device.read(n_infinite)
-
-        run()
+        bins = device.empty(X.T.shape, np.uint8)
+        unbinned = binner.leave_unbinned(table)
+        bin_on_device(unbinned, device, bins)
         same = device.read(bins).tobytes() == expected.by_column.tobytes()
-        require_equal("binning", kernel, True, same, seconds=seconds(run), rows=n)
+        took = seconds(bin_on_device, unbinned, device, bins)
+        require_equal(
+            "binning", f"{X.dtype} {order}", True, same, seconds=took, gigabytes=X.nbytes / 1e9
+        )
 
 
 def random_problem(rng):
@@ -288,6 +280,14 @@ class ProfiledDevice(CudaDevice):
         return queue
 
 
+def by_step(times, n_rounds):
+    """Give the median time of a kernel's first launch in a round, its second, and so on."""
+    if len(times) % n_rounds:
+        return [round(time, 4) for time in times]
+    steps = np.median(np.reshape(times, (n_rounds, -1)), axis=0)
+    return [round(float(time), 4) for time in steps]
+
+
 def profile(arguments):
     """The time of each kernel in a few rounds, without graphs."""
     usual = round_grower.open_device
@@ -305,7 +305,7 @@ def profile(arguments):
             kernel: {
                 "ms_per_round": round(sum(times) / n_rounds, 4),
                 "launches": len(times),
-                "longest_ms": round(max(times), 4),
+                "by_step": by_step(times, n_rounds),
             }
             for kernel, times in ProfiledDevice.totals.items()
         }

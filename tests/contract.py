@@ -63,6 +63,12 @@ UNMET = (
         "the bootstrap draws rows, and scikit-learn exempts its own bagging",
     ),
     Unmet(
+        "`EnsembleClassifier`, `EnsembleRegressor`",
+        _is(hr.EnsembleClassifier, hr.EnsembleRegressor),
+        WEIGHTS,
+        "the folds are drawn by rows, so a row of weight 2 is not two rows",
+    ),
+    Unmet(
         '`SVC`, `SVR`, `NuSVR` with `kernel="rbf"`, `gamma="scale"`',
         _is(hr.SVC, hr.SVR, hr.NuSVR, kernel="rbf", gamma="scale"),
         WEIGHTS,

@@ -1,6 +1,8 @@
 // CUDA on the CPU, for tests without a GPU: the kernels' own text, compiled by a C++ compiler. A
 // thread of a block is a fibre, and blocks run one after another, so atomics are plain operations.
-// Threads that leave a kernel early count as arrived at every barrier, as on a GPU.
+// Threads that leave a kernel early count as arrived at every barrier, as on a GPU. Blocks come in
+// any order, and so do the warps of a block between barriers: kernels that rely on one differ from
+// launch to launch.
 #pragma once
 #include <setjmp.h>
 #include <ucontext.h>
@@ -143,6 +145,13 @@ inline void prepare(Fibre& fibre) {
   setcontext(&fibre.start);
 }
 
+// Numbers that change from call to call, the same in every process.
+inline unsigned any_number() {
+  static std::uint64_t state = 1;
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return static_cast<unsigned>(state >> 33);
+}
+
 inline void run_block() {
   while (fibres.size() < n_threads) fibres.emplace_back();
   warps.assign((n_threads + kWarp - 1) / kWarp, {});
@@ -152,9 +161,14 @@ inline void run_block() {
     fibres[i].is_done = false;
     ++warps[i / kWarp].alive;
   }
+  const unsigned n_warps = static_cast<unsigned>(warps.size());
   while (block.alive > 0) {
-    for (current = 0; current < n_threads; ++current) {
-      if (!self().is_done) resume(self());
+    const unsigned first = any_number() % n_warps;
+    for (unsigned i = 0; i < n_warps; ++i) {
+      const unsigned begin = (first + i) % n_warps * kWarp;
+      for (current = begin; current < begin + kWarp && current < n_threads; ++current) {
+        if (!self().is_done) resume(self());
+      }
     }
   }
 }
@@ -166,8 +180,11 @@ inline void run(dim3 grid, unsigned threads, std::size_t shared_bytes) {
   grid_dim = grid;
   block_dim = {threads, 1, 1};
   n_threads = threads;
-  for (block_index.y = 0; block_index.y < grid.y; ++block_index.y) {
-    for (block_index.x = 0; block_index.x < grid.x; ++block_index.x) run_block();
+  const unsigned n_blocks = grid.x * grid.y, first = any_number() % n_blocks;
+  for (unsigned i = 0; i < n_blocks; ++i) {
+    const unsigned place = (first + i) % n_blocks;
+    block_index = {place % grid.x, place / grid.x, 0};
+    run_block();
   }
 }
 
@@ -223,6 +240,10 @@ inline unsigned __ballot_sync(unsigned, bool is_set) {
   for (int mask = 1; mask < 32; mask *= 2) votes |= __shfl_xor_sync(~0u, votes, mask);
   return votes;
 }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return shift % 32 == 0 ? high : high << shift % 32 | low >> (32 - shift % 32);
+}
+inline void __threadfence() {}
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __ffs(unsigned x) { return x ? std::countr_zero(x) + 1 : 0; }
 template <class T>

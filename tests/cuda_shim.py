@@ -29,7 +29,7 @@ FLAGS = [
 # A lane that reads what another has not written yet is a mistake of a kernel; so is shared memory
 # that is used before it is set, which holds garbage here.
 _LOCK = threading.Lock()  # there is one set of fibres
-_KERNEL = re.compile(r'extern "C" __global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(')
+_KERNEL = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s+)?(\w+)\(')
 _DYNAMIC = re.compile(r"extern __shared__ (\w+) (\w+)\[\];")
 
 
@@ -61,6 +61,18 @@ class ShimDevice:
 
     def pointer(self, array):
         return array.ctypes.data
+
+    def host_buffer(self, n_bytes):
+        return np.empty(n_bytes, np.uint8)
+
+    def copy_to_host(self, array, buffer):
+        buffer[...] = array
+
+    def copy_from_host(self, buffer, array):
+        array[: buffer.size] = buffer
+
+    def marker(self):
+        return lambda: None
 
     def recorded(self, queue):
         return queue

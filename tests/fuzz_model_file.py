@@ -34,6 +34,8 @@ from hedgerow import (
     DataError,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    EnsembleClassifier,
+    EnsembleRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -61,6 +63,7 @@ from hedgerow._adaboost.model import EstimatorCommittee
 from hedgerow._bagging.base_models import BaggedModel
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.table import as_matrix
+from hedgerow._ensemble.model import EnsembleModel
 from hedgerow._forest.model import ForestModel
 from hedgerow._model_file import load
 from hedgerow._model_file.container import pack, unpack
@@ -174,6 +177,10 @@ def make_composites(numbers, frame, three):
         BaggingClassifier(DecisionTreeClassifier(max_depth=2), **two).fit(frame, labels),
         BaggingRegressor(KNeighborsRegressor(), **two).fit(numbers, numbers[:, :2]),
         BaggingRegressor(AdaBoostRegressor(tree, **two), **two).fit(numbers, numbers[:, 0]),
+        EnsembleClassifier(
+            [("svm", LinearSVC()), ("tree", DecisionTreeClassifier(max_depth=2))], cv=2
+        ).fit(named, labels),
+        EnsembleRegressor([("tree", tree)], cv=2, refit=True).fit(numbers, numbers[:, 0]),
         AdaBoostClassifier(LinearSVC(), **two).fit(named, labels),
         AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), **two, algorithm="real").fit(
             frame, labels
@@ -510,7 +517,7 @@ def exercise_trees(model, rng):
     model._model.binner.transform(table)
 
 
-COMPOSITES = (BaggedModel, EstimatorCommittee, AdditiveModel)
+COMPOSITES = (BaggedModel, EnsembleModel, EstimatorCommittee, AdditiveModel)
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "staged_predict"),
     *("staged_predict_proba", "staged_decision_function", "predict_trees"),
@@ -561,6 +568,10 @@ def schemas_in(model, places):
                 fitted.sampling.features(index) if not fitted.sampling.takes_all_columns else places
             )
             yield from schemas_in(member, places[columns[columns < len(places)]])
+    elif isinstance(fitted, EnsembleModel):
+        for member in fitted.members:  # those with an encoded table read no categories
+            for estimator in () if member.is_encoded else member.base_models:
+                yield from schemas_in(estimator, places)
     else:
         if isinstance(fitted, AdditiveModel):
             starts = [] if isinstance(fitted.start, np.ndarray) else [fitted.start]

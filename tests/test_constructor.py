@@ -19,6 +19,8 @@ BY_POSITION = {
     "AdaBoostRegressor": ["estimator"],
     "BaggingClassifier": ["estimator", "n_estimators"],
     "BaggingRegressor": ["estimator", "n_estimators"],
+    "EnsembleClassifier": ["estimators"],
+    "EnsembleRegressor": ["estimators"],
     "KNeighborsClassifier": ["n_neighbors"],
     "KNeighborsRegressor": ["n_neighbors"],
     "LinearSVC": ["penalty", "loss"],

@@ -43,8 +43,11 @@ with tempfile.TemporaryDirectory() as folder:
         categorical_features=[3], linear_leaves=True, max_leaves=63, **shared)
     lines = hr.GradientBoostingRegressor(
         linear_leaves=True, multi_strategy="vector", loss="poisson", **shared)
+    symmetric = hr.GradientBoostingClassifier(
+        categorical_features=[3], grow_policy="symmetric", **shared)
     for model, y, rows in (
-        (binary, noisy > 0, n), (classes, np.digitize(noisy, [-2, 0, 2]), 6_000),
+        (binary, noisy > 0, n), (symmetric, noisy > 0, n),
+        (classes, np.digitize(noisy, [-2, 0, 2]), 6_000),
         (heavy, np.exp(3 * noisy), n), (exact, noisy, 5_000),
         (vector, np.digitize(noisy, [-2, -1, 0, 1, 2]), n),
         (columns, np.column_stack([noisy + k * score for k in range(10)]), 3_000),

@@ -187,7 +187,11 @@ FIT = (
     ),
     ("y too short", lambda: classifier().fit(X, Y[:-1]), "y has 39 values, but X has 40 rows"),
     ("y a name", lambda: classifier().fit(FRAME, "age"), r"y is a str.*frame\['age'\]"),
-    ("labels are fractions", lambda: classifier().fit(X, T), "y holds fractions.*Use a regressor"),
+    (
+        "labels are fractions",
+        lambda: classifier().fit(X, T),
+        "y contains fractions.*Use a regressor",
+    ),
     (
         "words as numbers",
         lambda: regressor().fit(X, np.where(Y, "yes", "no")),
@@ -200,11 +204,11 @@ FIT = (
         "y contains NaN .*row .*Drop the rows",
     ),
     ("y infinite", lambda: regressor().fit(X, np.where(Y, np.inf, 0)), "y contains infinity"),
-    ("one class", lambda: classifier().fit(X, 0 * Y), "y holds one class only.*at least two"),
+    ("one class", lambda: classifier().fit(X, 0 * Y), "y contains only one class.*at least two"),
     (
         "frame as y",
         lambda: classifier().fit(X, pd.DataFrame({"a": T, "b": T})),
-        "y holds fractions.*Use a regressor",
+        "y contains fractions.*Use a regressor",
     ),
     ("negative counts", lambda: regressor(loss="poisson").fit(X, T), "loss='poisson' needs y >= 0"),
     ("X one column", lambda: classifier().fit(X[:, 0], Y), r"X must have two.*X\.reshape\(-1, 1\)"),
@@ -291,7 +295,7 @@ FIT = (
     (
         "eval_set classes",
         lambda: classifier().fit(X, Y, eval_set=[(X, Y + 5)]),
-        r"eval_set\[0\]: y holds 5, .*classes \[0, 1\]",
+        r"eval_set\[0\]: y contains 5, .*classes \[0, 1\]",
     ),
     (
         "stop without rows",
@@ -336,22 +340,22 @@ VALUES = (
     (
         "loss of the regressor",
         lambda: classifier(loss="mse"),
-        "it is loss='squared_error' of GradientBoostingRegressor",
+        "it is loss='squared_error' in GradientBoostingRegressor",
     ),
     (
         "loss of the classifier",
         lambda: regressor(loss="binary:logistic"),
-        "it is loss='log_loss' of GradientBoostingClassifier",
+        "it is loss='log_loss' in GradientBoostingClassifier",
     ),
     (
         "loss of rankings",
         lambda: regressor(loss="rank:ndcg"),
-        "it is loss='ndcg' of GradientBoostingRanker",
+        "it is loss='ndcg' in GradientBoostingRanker",
     ),
     (
         "loss of survival",
         lambda: regressor(loss="survival:cox"),
-        "it is loss='cox' of GradientBoostingSurvival",
+        "it is loss='cox' in GradientBoostingSurvival",
     ),
     (
         "loss a class",
@@ -405,8 +409,8 @@ VALUES = (
     ("metric merror", lambda: classifier(eval_metric="merror"), "did you mean 'error'"),
     ("metric aucpr", lambda: classifier(eval_metric="aucpr"), "did you mean 'average_precision'"),
     ("metric l2", lambda: regressor(eval_metric="l2"), "eval_metric='l2'.*did you mean 'mse'"),
-    ("metric of classes", lambda: regressor(eval_metric="auc"), "a metric of classifiers"),
-    ("metric of numbers", lambda: classifier(eval_metric="rmse"), "a metric of regressors"),
+    ("metric of classes", lambda: regressor(eval_metric="auc"), "a metric for classifiers"),
+    ("metric of numbers", lambda: classifier(eval_metric="rmse"), "a metric for regressors"),
     ("metric unknown", lambda: classifier(eval_metric="best"), "eval_metric='best'.*one of log_"),
 )
 
@@ -450,7 +454,7 @@ OTHER_VALUES = (
     (
         "ranking metric",
         lambda: hr.GradientBoostingRanker(n_estimators=2, eval_metric="rmse"),
-        "eval_metric='rmse'.*of regressors.*'ndcg'",
+        "eval_metric='rmse'.*for regressors.*'ndcg'",
     ),
 )
 
@@ -541,12 +545,12 @@ CROSS_VALIDATE = (
     ("nfold", {"nfold": 5}, "cross_validate has no argument 'nfold'; did you mean 'cv'"),
     ("folds", {"folds": []}, "did you mean 'cv'"),
     ("metrics", {"metrics": "auc"}, "did you mean 'scoring'"),
-    ("num_boost_round", {"num_boost_round": 9}, "'num_boost_round'; it is n_estimators of the mod"),
+    ("num_boost_round", {"num_boost_round": 9}, "'num_boost_round'; set n_estimators of the mod"),
     ("stratified", {"stratified": False}, "cv=5 is stratified for classifiers"),
-    ("seed", {"seed": 1}, "'seed'; it is random_state of the model"),
+    ("seed", {"seed": 1}, "'seed'; set random_state of the model"),
     ("early_stopping_rounds", {"early_stopping_rounds": 9}, "n_iter_no_change=… in the model's"),
     ("return_estimator", {"return_estimator": True}, r"result\.models"),
-    ("scoring", {"scoring": "rmse"}, "scoring='rmse'.*a metric of regressors"),
+    ("scoring", {"scoring": "rmse"}, "scoring='rmse'.*a metric for regressors"),
     ("scoring misspelt", {"scoring": "roc_acu"}, "did you mean 'roc_auc'"),
     ("scorer of classes", {"scoring": "r2_scorer"}, "scoring='r2_scorer' is not allowed"),
     ("splitter class", {"cv": KFold}, r"cv=KFold is a class; write cv=KFold\(\)"),

@@ -77,10 +77,10 @@ def test_the_best_level_is_loaded_that_is_built_and_runs_here(override, best, bu
     ("override", "best", "built", "message"),
     [
         ("v9", "v4", ("v4",), "HEDGEROW_ISA='v9' is unknown; allowed: v2, v3, v4"),
-        ("v4", "v3", ("v3", "v4"), "HEDGEROW_ISA='v4', but this processor only runs 'v3'"),
+        ("v4", "v3", ("v3", "v4"), "HEDGEROW_ISA='v4', but this processor only supports 'v3'"),
         ("v2", "v4", ("v4",), "HEDGEROW_ISA='v2' is not part of this build; compiled: v4"),
-        (None, "v3", ("v4",), "no kernels for this processor, which runs 'v3'; compiled: v4"),
-        (None, "v3", (), "no kernels for this processor, which runs 'v3'; compiled: none"),
+        (None, "v3", ("v4",), "no kernels for this processor, which supports 'v3'; compiled: v4"),
+        (None, "v3", (), "no kernels for this processor, which supports 'v3'; compiled: none"),
     ],
 )
 def test_a_level_that_cannot_be_loaded_is_an_import_error(override, best, built, message):

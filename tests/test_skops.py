@@ -34,6 +34,8 @@ MODELS = {
     "adaboost of numbers": (hr.AdaBoostRegressor(**FEW), X, T),
     "bagging": (hr.BaggingClassifier(**FEW), X, THREE),
     "bagged numbers": (hr.BaggingRegressor(**FEW), X, T),
+    "ensemble": (hr.EnsembleClassifier(cv=2), FRAME, THREE),
+    "ensemble of numbers": (hr.EnsembleRegressor([("svm", hr.SVR())], cv=2), X, T),
     "stagewise": (hr.StagewiseClassifier(**FEW), X, THREE),
     "stagewise numbers": (hr.StagewiseRegressor(**FEW), X, T),
     "neighbours": (hr.KNeighborsClassifier(metric="gower"), FRAME, THREE),

@@ -139,6 +139,7 @@ PARAMETERS = [
     {"colsample_bytree": 0.5, "colsample_bynode": 0.5},
     {"min_samples_leaf": 1, "min_child_weight": 0, "max_leaves": 80},
     {"grow_policy": "levelwise", "max_depth": 4},
+    {"grow_policy": "symmetric", "min_samples_leaf": 2, "n_jobs": 2},
     {"monotonic_constraints": {0: 1, 3: -1}},
     {"max_delta_step": 0.5},
     {"reg_alpha": 1.0},

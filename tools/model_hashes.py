@@ -30,6 +30,7 @@ ROUNDS = {"n_estimators": 6, "learning_rate": 0.2}
 BOOSTING: tuple[dict[str, Any], ...] = (
     {},
     {"grow_policy": "levelwise", "max_leaves": None, "max_depth": 4},
+    {"grow_policy": "symmetric"},
     {"boosting": "dart", "skip_drop": 0.0, "drop_rate": 0.5},
     {"splitter": "exact"},
     {"linear_leaves": True},
@@ -38,6 +39,7 @@ BOOSTING: tuple[dict[str, Any], ...] = (
     {"subsample": 0.4, "sampling": "minimal_variance"},
     {"colsample_bytree": 0.6, "colsample_bylevel": 0.7, "colsample_bynode": 0.7},
     {"feature_weights": {"a": 5.0}, "colsample_bytree": 0.4},
+    {"min_split_gain": 0.5, "prune": True},
     {"reg_alpha": 0.5, "reg_lambda": 3.0, "min_split_gain": 0.01, "max_delta_step": 0.3},
     {"min_child_weight": 5.0, "min_samples_leaf": 40, "max_bins": 20},
     {"monotonic_constraints": {"a": 1, "b": -1}},

@@ -20,6 +20,7 @@
 #include "shared/min_child_weight.hpp"
 #include "shared/random.hpp"
 #include "tree/allowed_features.hpp"
+#include "tree/pruning.hpp"
 
 namespace hedgerow::exact {
 namespace {
@@ -242,6 +243,7 @@ class ExactGrowth {
   }
 
   ExactTree finish() {
+    if (params_.prune_below > 0.0) prune_nodes();
     if (is_monotone()) choose_values();
     apply_common_step();
     ExactTree tree;
@@ -557,6 +559,24 @@ class ExactGrowth {
     const double w = limited_weight(G, d, alpha, node.limits.low * scale, node.limits.high * scale);
     units.node_score = score_at(G, d, alpha, w);
     set_floor(units, -score_at(std::fabs(G), d, alpha, std::fabs(w)));
+  }
+
+  // Cuts the splits that do not gain prune_below. A node's rows are contiguous whether it was
+  // divided or not, and children stay side by side.
+  void prune_nodes() {
+    for (ExactNode& node : nodes_) node.gain -= params_.prune_below;
+    const auto left_of = [this](std::size_t i) { return nodes_[i].left; };
+    const auto right_of = [this](std::size_t i) { return nodes_[i].left + 1; };
+    const auto gain_of = [this](std::size_t i) { return nodes_[i].gain; };
+    const PrunedNodes nodes = prune(nodes_.size(), left_of, right_of, gain_of);
+    std::vector<ExactNode> kept;
+    for (const int index : nodes.kept) {
+      ExactNode node = nodes_[static_cast<std::size_t>(index)];
+      const bool is_leaf = nodes.is_leaf[static_cast<std::size_t>(index)];
+      node.left = is_leaf ? -1 : nodes.number[static_cast<std::size_t>(node.left)];
+      kept.push_back(node);
+    }
+    nodes_ = std::move(kept);
   }
 
   void choose_values() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "hist/feature_scan.hpp"
 #include "hist/histogram_builder.hpp"
 #include "hist/leaf_storage.hpp"
+#include "hist/level_scan.hpp"
 #include "hist/tree_builder.hpp"
 #include "hist/tree_columns.hpp"
 
@@ -27,7 +29,16 @@ struct DistributedLeaf : EngineLeaf {  // its rows are those of this worker
 
 struct alignas(64) Room {
   FeatureRoom sums;
+  LeftSums left;
 };
+
+// The fewest histograms that growth needs: those of the leaves that are evaluated together, or of a
+// level.
+std::size_t fewest_slots(const GrowthParams& params, int leaves_ahead) {
+  const auto evaluated = static_cast<std::size_t>(2 * leaves_ahead + 2);
+  if (!params.is_symmetric()) return evaluated;
+  return std::max(evaluated, std::size_t{1} << most_levels(params));
+}
 
 // A stretch of things of which worker `rank` has its share.
 struct Share {
@@ -162,8 +173,14 @@ class DistributedEngine final : public GrowthEngine {
                                           communicator)),
         builder_(bins_, threads),
         pool_(sizeof(GradientSum) * kColumnStride * most_own_columns(), limits.histogram_bytes,
-              static_cast<std::size_t>(2 * limits.leaves_ahead + 2)),
-        rooms_(static_cast<std::size_t>(std::max(threads, 1))) {}
+              fewest_slots(params, limits.leaves_ahead)),
+        rooms_(static_cast<std::size_t>(std::max(threads, 1))),
+        leaves_at_once_(static_cast<std::size_t>(2 * limits.leaves_ahead)) {
+    if (params_.is_symmetric()) {
+      const std::span n_bins(bins_.n_bins, static_cast<std::size_t>(bins_.n_features));
+      level_.emplace(params_, constraints_, n_bins);
+    }
+  }
 
   void set_gradients(const Gradients& gradients) { gradients_ = gradients; }
 
@@ -174,6 +191,8 @@ class DistributedEngine final : public GrowthEngine {
   void search(LeafSearch& search) override;
   std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
   void divide(std::span<Division> divisions) override;
+  void divide_level(std::span<Division> divisions) override { make_histograms(divisions); }
+  void search_level(LevelSearch& search) override;
   void close(int leaf) override { pool_.release(at(leaf).slot); }
   LeafSums sums(int leaf, int) const override {
     const GradientSum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
@@ -211,6 +230,10 @@ class DistributedEngine final : public GrowthEngine {
   std::vector<Bytes> pack(std::size_t n_leaves, const GradientSum* histograms) const;
   void receive(std::span<const Bytes> parts, const std::vector<int>& leaves);
   void search_all(std::span<LeafSearch* const> searches);
+  void make_histograms(std::span<Division> divisions);
+  Split scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves, std::size_t k,
+                   int slot);
+  std::vector<LeafDivision> divide_by(const LevelSearch& search, std::span<const LevelLeaf> leaves);
 
   BinnedView bins_;
   GrowthParams params_;
@@ -220,8 +243,10 @@ class DistributedEngine final : public GrowthEngine {
   RowPartition rows_;
   TreeColumns columns_;
   HistogramBuilder builder_;
-  HistogramPool pool_;       // sums over all workers, of this worker's columns
-  std::vector<Room> rooms_;  // by slot
+  HistogramPool pool_;              // sums over all workers, of this worker's columns
+  std::vector<Room> rooms_;         // by slot
+  std::size_t leaves_at_once_;      // whose sums are exchanged together
+  std::optional<LevelScan> level_;  // of symmetric trees
 
   // Of the tree being grown.
   Gradients gradients_;
@@ -424,7 +449,8 @@ void DistributedEngine::plan(Division& division, std::vector<int>& built,
   }
 }
 
-void DistributedEngine::divide(std::span<Division> divisions) {
+// Divides rows, and makes the histograms of new leaves.
+void DistributedEngine::make_histograms(std::span<Division> divisions) {
   std::vector<int> built;
   std::vector<Subtraction> differences;
   std::vector<RowDivision> divided;
@@ -440,7 +466,10 @@ void DistributedEngine::divide(std::span<Division> divisions) {
     at(divisions[i].leaf).children = {left.leaf, right.leaf};
     plan(divisions[i], built, differences);
   }
-  add_up(built);
+  for (std::size_t i = 0; i < built.size(); i += leaves_at_once_) {
+    const std::size_t end = std::min(built.size(), i + leaves_at_once_);
+    add_up({built.data() + i, built.data() + end});
+  }
   const Share own = own_columns();
   parallel_for(threads_, differences.size() * own.count(), [&](std::size_t task) {
     const Subtraction& difference = differences[task / own.count()];
@@ -449,18 +478,94 @@ void DistributedEngine::divide(std::span<Division> divisions) {
                        histogram(at(difference.sibling).slot) + k * kColumnStride,
                        histogram(at(difference.leaf).slot) + k * kColumnStride);
   });
+  for (const Division& division : divisions) {
+    for (const std::size_t side : {0, 1}) {
+      if (!division.is_searched[side]) pool_.release(at(division.children[side].leaf).slot);
+    }
+  }
+}
+
+void DistributedEngine::divide(std::span<Division> divisions) {
+  make_histograms(divisions);
   std::vector<LeafSearch*> searches;
   for (Division& division : divisions) {
     for (const std::size_t side : {0, 1}) {
-      LeafSearch& child = division.children[side];
-      if (division.is_searched[side]) {
-        searches.push_back(&child);
-      } else {
-        pool_.release(at(child.leaf).slot);
-      }
+      if (division.is_searched[side]) searches.push_back(&division.children[side]);
     }
   }
   search_all(searches);
+}
+
+// The best test of the features of the k-th of this worker's columns.
+Split DistributedEngine::scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves,
+                                    std::size_t k, int slot) {
+  const FeatureScan scan{bins_, columns_, constraints_};
+  const int column = columns_.columns()[own_columns().begin + k];
+  Room& room = rooms_[static_cast<std::size_t>(slot)];
+  return level_->best_test(
+      search, leaves, room.left, [&](auto use) { scan.for_each_feature(column, use); },
+      [&](std::size_t i, const AllowedFeatures& allowed, auto use) {
+        GradientSum* sums = histogram(at(search.leaves[i]).slot) + k * kColumnStride;
+        scan.for_each_histogram(leaves[i].sum, column, sums, allowed, room.sums, use);
+      });
+}
+
+// What the test of a level does to its leaves: the worker that has the column tells the others.
+std::vector<LeafDivision> DistributedEngine::divide_by(const LevelSearch& search,
+                                                       std::span<const LevelLeaf> leaves) {
+  const FeatureScan scan{bins_, columns_, constraints_};
+  const Split& test = search.test;
+  const int column = bins_.places[static_cast<std::size_t>(test.feature)].column;
+  const std::vector<int>& columns = columns_.columns();
+  const auto place = static_cast<std::size_t>(
+      std::lower_bound(columns.begin(), columns.end(), column) - columns.begin());
+  const Share own = own_columns();
+  const bool has_column = place >= own.begin && place < own.end;
+  Bytes known;
+  for (std::size_t i = 0; has_column && i < leaves.size(); ++i) {
+    GradientSum* sums = histogram(at(search.leaves[i]).slot) + (place - own.begin) * kColumnStride;
+    scan.for_each_histogram(
+        leaves[i].sum, column, sums, {}, rooms_.front().sums, [&](const FeatureHistogram& of_leaf) {
+          if (of_leaf.feature != test.feature) return;
+          const LeafDivision known_here = level_->divide(leaves[i], test, of_leaf);
+          append(known, &known_here, 1);
+        });
+  }
+  std::vector<LeafDivision> divisions;
+  for (const Bytes& part : communicator_.gather(known)) {
+    if (part.empty()) continue;
+    BytesReader reader(part);
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      divisions.push_back(reader.read<LeafDivision>());
+    }
+    reader.finish();
+  }
+  return divisions;
+}
+
+// Each worker scans its own columns, then all compare the best of each.
+void DistributedEngine::search_level(LevelSearch& search) {
+  level_->begin(gradients_.fixed);
+  std::vector<LevelLeaf> leaves;
+  for (const int leaf : search.leaves) leaves.push_back(level_->leaf(at(leaf).sum));
+  std::vector<Split> found(own_columns().count());
+  parallel_for(threads_, found.size(),
+               [&](std::size_t k, int slot) { found[k] = scan_level(search, leaves, k, slot); });
+  Split own_best;
+  for (const Split& of_column : found) {
+    if (of_column.beats(own_best)) own_best = of_column;
+  }
+  Bytes own;
+  append(own, &own_best, 1);
+  for (const Bytes& part : communicator_.gather(own)) {
+    BytesReader reader(part);
+    const auto of_worker = reader.read<Split>();
+    if (of_worker.beats(search.test)) search.test = of_worker;
+    reader.finish();
+  }
+  if (!search.test.found()) return;
+  const int n_bins = bins_.n_bins[search.test.feature];
+  search.splits = level_->complete(search.test, divide_by(search, leaves), n_bins);
 }
 
 void DistributedEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,

@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
-#include "core/compiler.hpp"
+#include "hist/scan_vectors.hpp"
 #include "shared/objective.hpp"
 
 namespace hedgerow::hist {
 namespace {
 
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
-typedef double Double8 __attribute__((vector_size(64)));
-
 constexpr int kLanes = 8;
-
-inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
 // Tests in whole vectors.
 std::size_t padded(int count) {
@@ -27,25 +21,46 @@ Penalties in_units(const Penalties& penalties, const FixedPoint& fixed) {
           penalties.cap * (fixed.h_unit / fixed.g_unit)};
 }
 
-// The sum of the scores of both sides where no weight is capped and no denominator is zero: one
-// division instead of two.
-struct FreeScore {
-  Penalties penalties;
+// The gradient sums G and the denominators H + λ of both sides of eight tests.
+struct Sides {
+  Double8 G_left, G_right, a, b;
 
-  Double8 operator()(Double8 G_left, Double8 G_right, Double8 a, Double8 b) const {
-    const auto score = two_sided_fraction(soft_threshold(G_left, penalties.alpha),
-                                          soft_threshold(G_right, penalties.alpha), a, b);
-    return score.numerator / score.denominator;
+  Sides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, Long8 g, Long8 h)
+      : G_left(to_double(g)),
+        G_right(to_double(leaf.g - g)),
+        a(to_double(h) + lambda),
+        b(to_double(static_cast<std::int64_t>(fixed.h_steps(leaf)) - h) + lambda) {}
+};
+
+// What a leaf gains by eight tests with the sums g and h on the left, if there is no penalty but λ:
+// a constant and a multiple of one fraction (see shared/objective.hpp).
+struct PlainGain {
+  double lambda, both_sides, mean, constant;
+
+  PlainGain(const FixedPoint& fixed, const LevelLeaf& leaf, const Penalties& penalties)
+      : lambda(penalties.lambda),
+        both_sides(static_cast<double>(fixed.h_steps(leaf.sum)) + 2.0 * lambda),
+        mean(static_cast<double>(leaf.sum.g) / both_sides),
+        constant(static_cast<double>(leaf.sum.g) * mean - leaf.score) {}
+
+  Double8 operator()(Long8 g, Long8 h) const {
+    const auto [numerator, denominator] =
+        split_fraction(to_double(g), to_double(h), lambda, both_sides, mean);
+    return both_sides * (numerator / denominator) + constant;
   }
 };
 
-struct CappedScore {
-  Penalties penalties;
+// The same with any penalties.
+struct PenalisedGain {
+  const FixedPoint& fixed;
+  const LevelLeaf& leaf;
+  const Penalties& penalties;
 
-  Double8 operator()(Double8 G_left, Double8 G_right, Double8 a, Double8 b) const {
-    const auto left = score_fraction(penalties, G_left, a);
-    const auto right = score_fraction(penalties, G_right, b);
-    return left.numerator / left.denominator + right.numerator / right.denominator;
+  Double8 operator()(Long8 g, Long8 h) const {
+    const Sides sides(fixed, leaf.sum, penalties.lambda, g, h);
+    const auto left = score_fraction(penalties, sides.G_left, sides.a);
+    const auto right = score_fraction(penalties, sides.G_right, sides.b);
+    return left.numerator / left.denominator + right.numerator / right.denominator - leaf.score;
   }
 };
 
@@ -55,9 +70,9 @@ struct Order {
   int direction = 0;
   int free_from = 0;
 
-  Long8 permits(const Penalties& penalties, Double8 G_left, Double8 G_right, Double8 a, Double8 b,
-                int i) const {
-    const Double8 left = weight(penalties, G_left, a), right = weight(penalties, G_right, b);
+  Long8 permits(const Penalties& penalties, const Sides& sides, int i) const {
+    const Double8 left = weight(penalties, sides.G_left, sides.a),
+                  right = weight(penalties, sides.G_right, sides.b);
     const Long8 position = Long8{0, 1, 2, 3, 4, 5, 6, 7} + i;
     return (direction > 0 ? left <= right : left >= right) | (position >= free_from);
   }
@@ -66,7 +81,7 @@ struct Order {
   }
 };
 
-// What a leaf needs to know of the rules, with its own sum.
+// The rules of all engines for a leaf.
 struct LeafRules {
   ChildMinimum minimum;
   ScoreUnits units;
@@ -80,46 +95,66 @@ struct LeafRules {
 };
 
 // Adds what a leaf gains by each of some tests; `start` is on the left in addition to `left`.
-template <class Score>
-void add_gains(const SplitNode& node, double leaf_score, const Score& score, const LeftSums& left,
-               const GradientSum& start, int count, const Order& order, double* gains) {
+template <class Gain>
+void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& penalties,
+               const Gain& gain, const LeftSums& left, const GradientSum& start, int count,
+               const Order& order, double* gains) {
   // min ≤ left ≤ total − min as one comparison of unsigned numbers, for rows, S + c and S.
-  const auto& [min_hc, min_steps, min_h] = node.minimum;
-  const std::uint64_t range_hc = node.total.hc - 2 * min_hc,
-                      range_steps = node.fixed.most_steps(node.total) - 2 * min_steps,
-                      range_h = node.h(node.total) - 2 * min_h;
-  const auto total_h = static_cast<std::int64_t>(node.h(node.total));
-  const auto h_mask = static_cast<std::int64_t>(node.fixed.h_mask());
-  const double lambda = score.penalties.lambda;
+  const FixedPoint& fixed = units.fixed;
+  const auto& [min_hc, min_steps, min_h] = units.minimum;
+  const std::uint64_t range_hc = leaf.sum.hc - 2 * min_hc,
+                      range_steps = fixed.most_steps(leaf.sum) - 2 * min_steps,
+                      range_h = fixed.h_steps(leaf.sum) - 2 * min_h;
+  const auto h_mask = static_cast<std::int64_t>(fixed.h_mask());
   for (int i = 0; i < count; i += kLanes) {
     const Long8 left_g = load_unaligned<Long8>(left.g + i) + start.g;
     const ULong8 left_hc = load_unaligned<ULong8>(left.hc + i) + start.hc;
     const Long8 left_h = (Long8)left_hc & h_mask;
-    const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
-    Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps) &
-                    ((ULong8)left_h - min_h <= range_h);
-
-    const Double8 G_left = to_double(left_g), G_right = to_double(node.total.g - left_g);
-    const Double8 a = to_double(left_h) + lambda, b = to_double(total_h - left_h) + lambda;
-    if (order.direction != 0) allowed &= order.permits(score.penalties, G_left, G_right, a, b, i);
-    const Double8 gain = score(G_left, G_right, a, b) - leaf_score;
-    store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + (allowed ? gain : Double8{}));
+    const ULong8 left_steps = (ULong8)left_h + (left_hc >> fixed.count_shift);
+    Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps);
+    if (fixed.has_zero_h) allowed &= (ULong8)left_h - min_h <= range_h;  // or rows are S enough
+    if (order.direction != 0) {
+      const Sides sides(fixed, leaf.sum, penalties.lambda, left_g, left_h);
+      allowed &= order.permits(penalties, sides, i);
+    }
+    const Double8 added = allowed ? gain(left_g, left_h) : Double8{};
+    store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + added);
   }
 }
 
-void add_gains(const GrowthParams& params, const FixedPoint& fixed, const LevelLeaf& leaf,
+void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& penalties,
                const LeftSums& left, const GradientSum& start, int count, const Order& order,
-               double extra_lambda, double* gains) {
-  const LeafRules rules(params, fixed, leaf.sum);
-  const Penalties penalties = in_units(params.penalties(extra_lambda), fixed);
-  if (rules.node.has_fractions()) {
-    add_gains(rules.node, leaf.score, FreeScore{penalties}, left, start, count, order, gains);
+               double* gains) {
+  if (units.is_plain) {
+    const PlainGain gain(units.fixed, leaf, penalties);
+    add_gains(units, leaf, penalties, gain, left, start, count, order, gains);
   } else {
-    add_gains(rules.node, leaf.score, CappedScore{penalties}, left, start, count, order, gains);
+    const PenalisedGain gain{units.fixed, leaf, penalties};
+    add_gains(units, leaf, penalties, gain, left, start, count, order, gains);
+  }
+}
+
+// The sums of the first bins, for each number of them up to a multiple of eight. Those beyond the
+// last bin are of no use.
+void sum_up(const FeatureHistogram& histogram, LeftSums& left) {
+  ULong8 carry = {};
+  for (int i = 0; i < histogram.n_bins; i += kLanes) {
+    const ULong8 low = carry + running_sum(load8(histogram.sums + i));
+    const ULong8 high = last_pair(low) + running_sum(load8(histogram.sums + i + 4));
+    carry = last_pair(high);
+    store_unaligned(left.g + i, even_lanes(low, high));
+    store_unaligned(left.hc + i, odd_lanes(low, high));
   }
 }
 
 }  // namespace
+
+LevelUnits::LevelUnits(const GrowthParams& params, const FixedPoint& fixed_point)
+    : fixed(fixed_point),
+      minimum(params, fixed),
+      penalties(in_units(params.penalties(), fixed)),
+      of_sorted(in_units(params.penalties(params.cat_l2), fixed)),
+      is_plain(minimum.has_fractions(params) && params.reg_alpha == 0.0) {}
 
 LevelScan::LevelScan(const GrowthParams& params, const Constraints& constraints,
                      std::span<const std::int32_t> n_bins)
@@ -134,8 +169,8 @@ LevelScan::LevelScan(const GrowthParams& params, const Constraints& constraints,
 }
 
 LevelLeaf LevelScan::leaf(const GradientSum& sum) const {
-  return {sum, leaf_score(in_units(params_.penalties(), fixed_), static_cast<double>(sum.g),
-                          static_cast<double>(fixed_.h_steps(sum)))};
+  return {sum, leaf_score(units_->penalties, static_cast<double>(sum.g),
+                          static_cast<double>(fixed().h_steps(sum)))};
 }
 
 // The split after the last bin separates missing values from all numbers. Missing categories always
@@ -162,7 +197,7 @@ void LevelScan::list_sets(const FeatureHistogram& root, Tests& tests) const {
   tests.is_sorted = count > params_.max_cat_to_onehot;
   tests.count = {count, 0};
   if (!tests.is_sorted) return;
-  const LeafRules rules(params_, fixed_, root.missing);  // of no leaf: categories alone count
+  const LeafRules rules(params_, fixed(), root.missing);  // of no leaf: categories alone count
   double ratio[kBins];
   std::erase_if(order, [&](std::uint8_t bin) { return !rules.node.is_sortable(root.sums[bin]); });
   for (const std::uint8_t bin : order) ratio[bin] = rules.node.category_ratio(root.sums[bin]);
@@ -188,15 +223,11 @@ void LevelScan::add_thresholds(const LevelLeaf& leaf, const FeatureHistogram& hi
                                LeftSums& room) {
   const auto feature = static_cast<std::size_t>(histogram.feature);
   const Tests& tests = tests_[feature];
-  GradientSum left = {0, 0};
-  for (int bin = 0; bin < static_cast<int>(padded(histogram.n_bins)); ++bin) {
-    if (bin < histogram.n_bins) left += histogram.sums[bin];
-    room.set(bin, left);
-  }
+  sum_up(histogram, room);
   const Order order = {constraints_.direction(feature), histogram.n_bins - 1};
-  add_gains(params_, fixed_, leaf, room, {0, 0}, tests.count[0], order, 0.0, gains(feature, 0));
-  if (!tests.has_missing) return;
-  add_gains(params_, fixed_, leaf, room, histogram.missing, tests.count[1], order, 0.0,
+  add_gains(*units_, leaf, units_->penalties, room, {0, 0}, tests.count[0], order,
+            gains(feature, 0));
+  add_gains(*units_, leaf, units_->penalties, room, histogram.missing, tests.count[1], order,
             gains(feature, 1));
 }
 
@@ -212,8 +243,8 @@ void LevelScan::add_categories(const LevelLeaf& leaf, const FeatureHistogram& hi
       if (i < count) left += histogram.sums[tests.category(i, kind)];
       room.set(i, left);
     }
-    add_gains(params_, fixed_, leaf, room, {0, 0}, count, {},
-              tests.is_sorted ? params_.cat_l2 : 0.0, gains(feature, kind));
+    add_gains(*units_, leaf, tests.is_sorted ? units_->of_sorted : units_->penalties, room, {0, 0},
+              count, {}, gains(feature, kind));
   }
 }
 
@@ -250,8 +281,8 @@ void LevelScan::offer(std::size_t feature, double score, Split& best) const {
 Split LevelScan::split(std::size_t feature, const Chosen& chosen) const {
   const Tests& tests = tests_[feature];
   Split split;
-  split.gain = split_gain(chosen.gain * fixed_.g_unit, 0.0, params_.min_split_gain,
-                          fixed_.g_unit / fixed_.h_unit);
+  split.gain = split_gain(chosen.gain * fixed().g_unit, 0.0, params_.min_split_gain,
+                          fixed().g_unit / fixed().h_unit);
   split.weight = tests.weight;
   split.feature = static_cast<int>(feature);
   split.categorical = tests.is_categorical;
@@ -274,9 +305,9 @@ LeafDivision LevelScan::divide(const LevelLeaf& leaf, const Split& test,
     if (test.takes(bin)) left += histogram.sums[bin];
   }
   LeafDivision division = {{}, left, histogram.missing, leaf.sum};
-  if (!LeafRules(params_, fixed_, leaf.sum).node.allowed(left)) return division;
+  if (!LeafRules(params_, fixed(), leaf.sum).node.allowed(left)) return division;
   const auto score = [&](const GradientSum& sum, double extra_lambda = 0.0) {
-    return leaf_score(params_.penalties(extra_lambda), fixed_.g(sum), fixed_.h(sum));
+    return leaf_score(params_.penalties(extra_lambda), fixed().g(sum), fixed().h(sum));
   };
   const bool is_sorted = tests_[static_cast<std::size_t>(test.feature)].is_sorted;
   const double extra_lambda = is_sorted ? params_.cat_l2 : 0.0;
@@ -290,24 +321,29 @@ LeafDivision LevelScan::divide(const LevelLeaf& leaf, const Split& test,
 // If no leaf has missing values, they go to the larger side of those that are divided. A threshold
 // that separates missing values from all numbers is moved behind the last bin, so that larger
 // numbers go the same way.
-void LevelScan::complete(Split& test, std::span<LeafDivision> leaves, int n_bins) const {
-  if (test.categorical) return;
+std::vector<Split> LevelScan::complete(Split& test, std::span<const LeafDivision> leaves,
+                                       int n_bins) const {
   bool any_missing = false, all_left = true;
   std::uint64_t n_left = 0, n_rows = 0;
   for (const LeafDivision& leaf : leaves) {
     any_missing |= leaf.missing.hc != 0;
     all_left &= leaf.left.hc == (leaf.sum - leaf.missing).hc;
     if (!leaf.split.found()) continue;
-    n_left += fixed_.count(leaf.left);
-    n_rows += fixed_.count(leaf.sum);
+    n_left += fixed().count(leaf.left);
+    n_rows += fixed().count(leaf.sum);
   }
-  if (!any_missing) test.missing_left = 2 * n_left >= n_rows;
-  if (any_missing && !test.missing_left && all_left)
-    test.bin = static_cast<std::uint8_t>(n_bins - 1);
-  for (LeafDivision& leaf : leaves) {
-    leaf.split.bin = test.bin;
-    leaf.split.missing_left = test.missing_left;
+  if (!test.categorical) {
+    const bool is_behind = any_missing && !test.missing_left && all_left;
+    if (!any_missing) test.missing_left = 2 * n_left >= n_rows;
+    if (is_behind) test.bin = static_cast<std::uint8_t>(n_bins - 1);
   }
+  std::vector<Split> splits;
+  for (const LeafDivision& leaf : leaves) {
+    splits.push_back(leaf.split);
+    splits.back().bin = test.bin;
+    splits.back().missing_left = test.missing_left;
+  }
+  return splits;
 }
 
 }  // namespace hedgerow::hist

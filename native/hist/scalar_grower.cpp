@@ -36,6 +36,9 @@ constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
+// In a symmetric tree all bins of all leaves are scanned anyway, and nodes with fewer bins per row
+// keep their histogram: measured on 5,000 and 50,000 rows, a tenth faster than with the other.
+constexpr std::size_t kKeepFromBins = 4;
 
 // Working memory of a thread.
 struct alignas(64) Scratch {
@@ -202,7 +205,8 @@ NewLeaf ScalarEngine::describe(int leaf) const {
 void ScalarEngine::set_features(const std::vector<int>& features) {
   columns_.select(features);
   builder_.set_columns(columns_);
-  keep_from_ = kKeepFromRows * columns_.mean_codes();
+  keep_from_ = params_.is_symmetric() ? columns_.mean_codes() / kKeepFromBins
+                                      : kKeepFromRows * columns_.mean_codes();
 }
 
 // Offers the features of a group, whose histograms are stored side by side.
@@ -475,31 +479,16 @@ void ScalarEngine::with_level_histograms(int leaf, const AllowedFeatures& allowe
 // The best test of the features of a section.
 Split ScalarEngine::scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves,
                                Section section, int slot) {
-  if (search.leaves.front() == 0) {
-    with_level_histograms(0, {}, section, slot,
-                          [&](const FeatureHistogram& root) { level_->list_tests(root); });
-  }
-  const auto for_each_feature = [&](auto use) {
-    for (const ColumnGroup& group : section) {
-      for (int k = 0; k < group.count; ++k) {
-        scan().for_each_feature(group.column[k], [&](std::size_t feature) {
-          if (search.allowed[feature]) use(feature);
-        });
-      }
-    }
-  };
-  for_each_feature([&](std::size_t feature) { level_->clear(feature); });
-  double score = 0.0;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    score += leaves[i].score;
-    with_level_histograms(search.leaves[i], search.allowed, section, slot,
-                          [&](const FeatureHistogram& histogram) {
-                            level_->add(leaves[i], histogram, scratch_of(slot).left);
-                          });
-  }
-  Split best;
-  for_each_feature([&](std::size_t feature) { level_->offer(feature, score, best); });
-  return best;
+  return level_->best_test(
+      search, leaves, scratch_of(slot).left,
+      [&](auto use) {
+        for (const ColumnGroup& group : section) {
+          for (int k = 0; k < group.count; ++k) scan().for_each_feature(group.column[k], use);
+        }
+      },
+      [&](std::size_t i, const AllowedFeatures& allowed, auto use) {
+        with_level_histograms(search.leaves[i], allowed, section, slot, use);
+      });
 }
 
 // What a test does to a leaf.
@@ -545,8 +534,7 @@ void ScalarEngine::search_level(LevelSearch& search) {
                [&](std::size_t i, int slot) {
                  divisions[i] = divide_by(search.test, search.leaves[i], leaves[i], slot);
                });
-  level_->complete(search.test, divisions, bins_.n_bins[search.test.feature]);
-  for (const LeafDivision& division : divisions) search.splits.push_back(division.split);
+  search.splits = level_->complete(search.test, divisions, bins_.n_bins[search.test.feature]);
 }
 
 void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leaves,

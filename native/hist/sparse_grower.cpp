@@ -6,6 +6,7 @@
 #include "hist/sparse_grower.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "core/threads.hpp"
 #include "hist/histogram.hpp"
 #include "hist/leaf_storage.hpp"
+#include "hist/level_scan.hpp"
 #include "hist/sparse_histogram.hpp"
 #include "hist/sparse_partition.hpp"
 #include "hist/split.hpp"
@@ -34,10 +36,17 @@ struct alignas(64) SparseScratch {
   std::vector<GradientSum> sums;       // of a block, all zero between uses
   std::vector<std::uint32_t> counts;   // rows of each feature of a block, all zero between uses
   std::vector<std::uint32_t> touched;  // the features that have any
+  LeftSums left;
 };
 
 struct SparseLeaf : EngineLeaf {
   GradientSum sum = {0, 0};
+};
+
+// The sides of two new leaves, by their rows.
+struct ChildPair {
+  std::size_t small, large;
+  bool subtracts;  // the larger one has its parent's histogram, from which the other is subtracted
 };
 
 }  // namespace
@@ -56,6 +65,8 @@ class SparseEngine final : public GrowthEngine {
   void search(LeafSearch& search) override;
   std::array<NewLeaf, 2> make_children(int leaf, const Split& split) override;
   void divide(std::span<Division> divisions) override;
+  void divide_level(std::span<Division> divisions) override;
+  void search_level(LevelSearch& search) override;
   void close(int leaf) override { pool_.release(at(leaf).slot); }
   LeafSums sums(int leaf, int) const override {
     const GradientSum& sum = leaves_[static_cast<std::size_t>(leaf)].sum;
@@ -77,6 +88,10 @@ class SparseEngine final : public GrowthEngine {
     return {params_, gradients_.fixed, at(search.leaf).sum, search.limited};
   }
   void build(std::size_t block, const RowSet& rows, GradientSum* sums) const;
+  std::pair<FeatureHistogram, GradientSum> of_feature(const SparseBlock& block, std::size_t j,
+                                                      const GradientSum& node,
+                                                      const GradientSum* sums,
+                                                      GradientSum* room) const;
   void offer(const SplitSearch& search, const SparseBlock& block, std::size_t j,
              const GradientSum* sums, GradientSum* room, Split& best) const;
   void scan_all(const SplitSearch& search, std::size_t block, const GradientSum* sums,
@@ -87,6 +102,13 @@ class SparseEngine final : public GrowthEngine {
   void evaluate(const SparseLeaf& leaf, const LeafSearch& search, std::size_t block, int slot,
                 Split& best);
   void evaluate_children(Division& division);
+  ChildPair assign_histograms(const Division& division);
+  template <class Use>
+  void with_features(int leaf, std::size_t block, const AllowedFeatures& allowed, int slot,
+                     Use use);
+  Split scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves, std::size_t block,
+                   int slot);
+  LeafDivision divide_by(const Split& test, int leaf, const LevelLeaf& of_level, int slot);
   Split best_of_blocks(std::size_t first) const;
 
   SparseBins bins_;
@@ -105,6 +127,7 @@ class SparseEngine final : public GrowthEngine {
   Gradients gradients_;
   std::vector<SparseLeaf> leaves_;  // by id
   std::vector<Split> block_best_;
+  std::optional<LevelScan> level_;  // of symmetric trees
 };
 
 namespace {
@@ -155,7 +178,9 @@ SparseEngine::SparseEngine(const SparseBins& bins, const GrowthParams& params,
             limits.histogram_bytes, kFewestSlots),
       scratch_(make_scratch(blocks_, threads)),
       keep_from_(rows_to_keep(blocks_, bins_.n_rows)),
-      block_best_(2 * blocks_.size()) {}
+      block_best_(2 * blocks_.size()) {
+  if (params_.is_symmetric()) level_.emplace(params_, constraints_, bins_.n_bins);
+}
 
 NewLeaf SparseEngine::describe(int leaf) const {
   const SparseLeaf& made = leaves_[static_cast<std::size_t>(leaf)];
@@ -178,18 +203,27 @@ void SparseEngine::build(std::size_t block, const RowSet& rows, GradientSum* sum
   add_rows(blocks_[block], gradients_, rows, sums);
 }
 
-// Offers feature j of a block.
-void SparseEngine::offer(const SplitSearch& search, const SparseBlock& block, std::size_t j,
-                         const GradientSum* sums, GradientSum* room, Split& best) const {
+// The histogram of feature j of a block in a node, and the sum of its rows outside the bin of 0.
+std::pair<FeatureHistogram, GradientSum> SparseEngine::of_feature(const SparseBlock& block,
+                                                                  std::size_t j,
+                                                                  const GradientSum& node,
+                                                                  const GradientSum* sums,
+                                                                  GradientSum* room) const {
   const std::size_t feature = block.features[j], first = block.first_entry[j];
   const GradientSum* entries = sums + first;
   const int n_bins = bins_.n_bins[feature];
   const GradientSum outside = extract(entries, block.first_entry[j + 1] - first, n_bins,
-                                      bins_.zero_bin[feature], search.node(), room);
-  if (gradients_.fixed.count(outside) < min_rows_) return;
-  search.offer({room, entries[n_bins], static_cast<int>(feature), n_bins, false,
-                constraints_.weight(feature)},
-               best);
+                                      bins_.zero_bin[feature], node, room);
+  return {{room, entries[n_bins], static_cast<int>(feature), n_bins, false,
+           constraints_.weight(feature)},
+          outside};
+}
+
+// Offers feature j of a block.
+void SparseEngine::offer(const SplitSearch& search, const SparseBlock& block, std::size_t j,
+                         const GradientSum* sums, GradientSum* room, Split& best) const {
+  const auto [histogram, outside] = of_feature(block, j, search.node(), sums, room);
+  if (gradients_.fixed.count(outside) >= min_rows_) search.offer(histogram, best);
 }
 
 void SparseEngine::scan_all(const SplitSearch& search, std::size_t block, const GradientSum* sums,
@@ -289,33 +323,45 @@ void SparseEngine::evaluate(const SparseLeaf& leaf, const LeafSearch& search, st
   scan_all(of_leaf, block, histogram(leaf.slot, block), search.allowed, slot, best);
 }
 
-// Evaluates two new leaves. The larger one takes over its parent's histogram, if it is large enough
-// to keep one.
+// Assigns the histograms of two new leaves. The larger one takes over its parent's, if it is large
+// enough to keep one.
+ChildPair SparseEngine::assign_histograms(const Division& division) {
+  const auto child = [&](std::size_t side) -> SparseLeaf& {
+    return at(division.children[side].leaf);
+  };
+  const std::size_t small = child(0).rows.count <= child(1).rows.count ? 0 : 1, large = 1 - small;
+  SparseLeaf& parent = at(division.leaf);
+  const bool subtracts =
+      division.is_searched[large] && parent.slot >= 0 && child(large).rows.count >= keep_from_;
+  if (subtracts) {
+    child(large).slot = std::exchange(parent.slot, -1);
+  } else {
+    pool_.release(parent.slot);
+    if (division.is_searched[large]) keep_if_large(child(large));
+  }
+  if (division.is_searched[small]) keep_if_large(child(small));
+  return {small, large, subtracts};
+}
+
+// Evaluates two new leaves.
 void SparseEngine::evaluate_children(Division& division) {
-  const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
-  const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
+  const ChildPair pair = assign_histograms(division);
+  const std::size_t small_side = pair.small, large_side = pair.large;
   LeafSearch& of_small = division.children[small_side];
   LeafSearch& of_large = division.children[large_side];
   const bool scan_small = division.is_searched[small_side];
   const bool scan_large = division.is_searched[large_side];
-  SparseLeaf &parent = at(division.leaf), &small = at(of_small.leaf), &large = at(of_large.leaf);
-  const bool subtract = scan_large && parent.slot >= 0 && large.rows.count >= keep_from_;
-  if (subtract) {
-    large.slot = std::exchange(parent.slot, -1);
-  } else {
-    pool_.release(parent.slot);
-    if (scan_large) keep_if_large(large);
-  }
   if (!scan_small && !scan_large) return;
-  if (scan_small) keep_if_large(small);
+  SparseLeaf &small = at(of_small.leaf), &large = at(of_large.leaf);
 
-  const std::size_t n_rows = (scan_large && !subtract ? large.rows.count : 0) + small.rows.count;
+  const std::size_t n_rows =
+      (scan_large && !pair.subtracts ? large.rows.count : 0) + small.rows.count;
   const bool scans_all = large.slot >= 0 || small.slot >= 0;
   parallel_for(team_for(n_rows, scans_all), blocks_.size(), [&](std::size_t b, int slot) {
     Split& best_small = block_best_[2 * b] = Split{};
     Split& best_large = block_best_[2 * b + 1] = Split{};
     if (scan_small) evaluate(small, of_small, b, slot, best_small);
-    if (subtract) {
+    if (pair.subtracts) {
       GradientSum* sums = histogram(large.slot, b);
       subtract_rows(blocks_[b], gradients_, rows_.rows(small.rows), sums);
       scan_all(split_search(of_large), b, sums, of_large.allowed, slot, best_large);
@@ -326,6 +372,120 @@ void SparseEngine::evaluate_children(Division& division) {
   if (scan_small) of_small.best = best_of_blocks(0);
   if (scan_large) of_large.best = best_of_blocks(1);
   small.is_waiting = large.is_waiting = true;
+}
+
+void SparseEngine::divide_level(std::span<Division> divisions) {
+  for (const Division& division : divisions) {
+    const auto& [left, right] = division.children;
+    at(division.leaf).is_waiting = false;
+    rows_.divide(at(division.leaf).rows, division.split, at(left.leaf).rows, at(right.leaf).rows);
+    at(division.leaf).children = {left.leaf, right.leaf};
+    const ChildPair pair = assign_histograms(division);
+    SparseLeaf &small = at(division.children[pair.small].leaf),
+               &large = at(division.children[pair.large].leaf);
+    small.is_waiting = large.is_waiting = true;
+    if (small.slot < 0 && large.slot < 0) continue;
+    const auto make = [&](const SparseLeaf& leaf, std::size_t b) {
+      if (leaf.slot >= 0) build(b, rows_.rows(leaf.rows), histogram(leaf.slot, b));
+    };
+    parallel_for(team_for(small.rows.count, true), blocks_.size(), [&](std::size_t b) {
+      make(small, b);
+      if (pair.subtracts) {
+        subtract_rows(blocks_[b], gradients_, rows_.rows(small.rows), histogram(large.slot, b));
+      } else {
+        make(large, b);
+      }
+    });
+  }
+}
+
+// Calls use(histogram) for the allowed features of a block that can divide a leaf.
+template <class Use>
+void SparseEngine::with_features(int leaf, std::size_t block, const AllowedFeatures& allowed,
+                                 int slot, Use use) {
+  const SparseLeaf& of_level = at(leaf);
+  const SparseBlock& scanned = blocks_[block];
+  SparseScratch& own = scratch_[static_cast<std::size_t>(slot)];
+  const auto visit = [&](std::size_t j, const GradientSum* sums) {
+    if (!allowed[scanned.features[j]]) return;
+    const auto [histogram, outside] = of_feature(scanned, j, of_level.sum, sums, own.feature);
+    if (gradients_.fixed.count(outside) >= min_rows_) use(histogram);
+  };
+  if (of_level.slot >= 0) {
+    const GradientSum* sums = histogram(of_level.slot, block);
+    for (std::size_t j = 0; j < scanned.features.size(); ++j) visit(j, sums);
+    return;
+  }
+  const RowSet rows = rows_.rows(of_level.rows);
+  own.touched.clear();
+  add_and_count_rows(scanned, gradients_, rows, own.sums.data(), own.counts.data(), own.touched);
+  for (const std::uint32_t j : own.touched) {
+    if (own.counts[j] >= min_rows_) visit(j, own.sums.data());
+    own.counts[j] = 0;
+  }
+  clear_rows(scanned, rows, own.sums.data());
+}
+
+// The best test of the features of a block.
+Split SparseEngine::scan_level(const LevelSearch& search, std::span<const LevelLeaf> leaves,
+                               std::size_t block, int slot) {
+  return level_->best_test(
+      search, leaves, scratch_[static_cast<std::size_t>(slot)].left,
+      [&](auto use) {
+        for (const std::size_t feature : blocks_[block].features) use(feature);
+      },
+      [&](std::size_t i, const AllowedFeatures& allowed, auto use) {
+        with_features(search.leaves[i], block, allowed, slot, use);
+      });
+}
+
+// What a test does to a leaf. A feature without entries there has all rows in its bin of 0.
+LeafDivision SparseEngine::divide_by(const Split& test, int leaf, const LevelLeaf& of_level,
+                                     int slot) {
+  const auto feature = static_cast<std::size_t>(test.feature);
+  const auto holds = [&](const SparseBlock& block) { return block.features.back() >= feature; };
+  const auto block = std::find_if(blocks_.begin(), blocks_.end(), holds);
+  const auto j = static_cast<std::size_t>(
+      std::lower_bound(block->features.begin(), block->features.end(), feature) -
+      block->features.begin());
+  SparseScratch& own = scratch_[static_cast<std::size_t>(slot)];
+  const SparseLeaf& divided = at(leaf);
+  const auto divide = [&](const GradientSum* sums) {
+    return level_->divide(of_level, test,
+                          of_feature(*block, j, divided.sum, sums, own.feature).first);
+  };
+  if (divided.slot >= 0) {
+    return divide(histogram(divided.slot, static_cast<std::size_t>(block - blocks_.begin())));
+  }
+  const RowSet rows = rows_.rows(divided.rows);
+  add_rows(*block, gradients_, rows, own.sums.data());
+  const LeafDivision division = divide(own.sums.data());
+  clear_rows(*block, rows, own.sums.data());
+  return division;
+}
+
+void SparseEngine::search_level(LevelSearch& search) {
+  level_->begin(gradients_.fixed);
+  std::vector<LevelLeaf> leaves;
+  std::size_t n_rows = 0;
+  for (const int leaf : search.leaves) {
+    leaves.push_back(level_->leaf(at(leaf).sum));
+    n_rows += at(leaf).rows.count;
+  }
+  const int team = team_for(n_rows, true);
+  std::vector<Split> best(blocks_.size());
+  parallel_for(team, blocks_.size(),
+               [&](std::size_t b, int slot) { best[b] = scan_level(search, leaves, b, slot); });
+  for (const Split& of_block : best) {
+    if (of_block.beats(search.test)) search.test = of_block;
+  }
+  if (!search.test.found()) return;
+  std::vector<LeafDivision> divisions(leaves.size());
+  parallel_for(team, leaves.size(), [&](std::size_t i, int slot) {
+    divisions[i] = divide_by(search.test, search.leaves[i], leaves[i], slot);
+  });
+  const int n_bins = bins_.n_bins[static_cast<std::size_t>(search.test.feature)];
+  search.splits = level_->complete(search.test, divisions, n_bins);
 }
 
 SparseGrower::SparseGrower(const SparseBins& bins, const GrowthParams& params,

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/compiler.hpp"
 #include "hist/histogram.hpp"
+#include "hist/scan_vectors.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 #include <immintrin.h>
@@ -19,9 +19,6 @@
 namespace hedgerow::hist {
 namespace {
 
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-typedef std::uint64_t ULong8 __attribute__((vector_size(64)));
-typedef double Double8 __attribute__((vector_size(64)));
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 typedef Double8 Double8Array __attribute__((may_alias));
 
@@ -68,10 +65,6 @@ struct Occupied {
   }
 };
 
-// Four pairs (g, hc). They are added as unsigned numbers: hc uses all 64 bits, and a signed sum
-// must not overflow.
-inline ULong8 load8(const void* from) { return *static_cast<const ULong8Unaligned*>(from); }
-
 // The histogram of a feature in scan order. Candidates are the splits after the first, …, the
 // count-th entry; eight are read at a time, so empty entries follow the last.
 struct AllBins {
@@ -108,18 +101,6 @@ struct OccupiedBins {
   GradientSum at(int i) const { return sums[i]; }
   int bin(int i) const { return occupied.nth(i); }
 };
-
-// Running sums of four pairs (g, hc).
-inline ULong8 running_sum(ULong8 pairs) {
-  const ULong8 zero = {};
-  pairs += shuffle<8, 8, 0, 1, 2, 3, 4, 5>(pairs, zero);
-  pairs += shuffle<8, 8, 8, 8, 0, 1, 2, 3>(pairs, zero);
-  return pairs;
-}
-
-inline ULong8 last_pair(ULong8 pairs) { return shuffle<6, 7, 6, 7, 6, 7, 6, 7>(pairs, pairs); }
-
-inline Double8 to_double(Long8 v) { return __builtin_convertvector(v, Double8); }
 
 // The best candidate per lane, as a fraction; position −1 while there is none.
 struct Best8 {
@@ -215,8 +196,8 @@ Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& sc
     const ULong8 low = carry + running_sum(scan.four(i));
     const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
     carry = last_pair(high);
-    const Long8 left_g = (Long8)shuffle<0, 2, 4, 6, 8, 10, 12, 14>(low, high);
-    const ULong8 left_hc = shuffle<1, 3, 5, 7, 9, 11, 13, 15>(low, high);
+    const Long8 left_g = even_lanes(low, high);
+    const ULong8 left_hc = odd_lanes(low, high);
     const Long8 left_h = (Long8)left_hc & fraction.h_mask;
     const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
 

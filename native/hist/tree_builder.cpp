@@ -9,6 +9,7 @@
 #include "core/interrupt.hpp"
 #include "shared/growth_order.hpp"
 #include "shared/random.hpp"
+#include "tree/pruning.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -24,6 +25,37 @@ AllowedFeatures only(const std::vector<int>& features, int n_features) {
 void add_sorted(std::vector<int>& numbers, int number) {
   const auto at = std::lower_bound(numbers.begin(), numbers.end(), number);
   if (at == numbers.end() || *at != number) numbers.insert(at, number);
+}
+
+// The tree of the nodes that pruning has kept.
+GrownTree pruned(const GrownTree& tree, const PrunedNodes& nodes, std::size_t n_values) {
+  GrownTree result;
+  for (const int node : nodes.kept) {
+    const auto i = static_cast<std::size_t>(node);
+    const bool is_leaf = nodes.is_leaf[i];
+    const auto number_of = [&](std::int32_t child) {
+      return is_leaf ? -1 : nodes.number[static_cast<std::size_t>(child)];
+    };
+    const std::int32_t set = is_leaf ? -1 : tree.category_set[i];
+    result.feature.push_back(is_leaf ? -1 : tree.feature[i]);
+    result.left.push_back(number_of(tree.left[i]));
+    result.right.push_back(number_of(tree.right[i]));
+    result.category_set.push_back(
+        set < 0 ? -1 : static_cast<std::int32_t>(result.category_bits.size() / 8));
+    if (set >= 0) {
+      const auto first = tree.category_bits.begin() + 8 * static_cast<std::ptrdiff_t>(set);
+      result.category_bits.insert(result.category_bits.end(), first, first + 8);
+    }
+    result.split_bin.push_back(is_leaf ? 0 : tree.split_bin[i]);
+    result.missing_left.push_back(is_leaf ? 0 : tree.missing_left[i]);
+    result.gain.push_back(is_leaf ? 0.0 : tree.gain[i]);
+    result.cover.push_back(tree.cover[i]);
+    result.count.push_back(tree.count[i]);
+    for (std::size_t k = 0; k < n_values; ++k) {
+      result.value.push_back(tree.value[i * n_values + k]);
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -81,6 +113,7 @@ void TreeBuilder::begin(std::uint64_t tree_id) {
   tree_id_ = tree_id;
   tree_ = {};
   parent_of_.clear();
+  id_of_.clear();
   open_.clear();
   closed_.clear();
   children_.clear();
@@ -317,6 +350,7 @@ int TreeBuilder::add_node(const TreeLeaf& leaf, int parent) {
   tree_.cover.push_back(leaf.cover);
   tree_.count.push_back(static_cast<std::int64_t>(leaf.count));
   parent_of_.push_back(parent);
+  id_of_.push_back(leaf.id);
   return tree_.n_nodes() - 1;
 }
 
@@ -415,8 +449,30 @@ void TreeBuilder::apply_common_step() {
   }
 }
 
+// Cuts the splits that do not gain prune_below. Engines find the rows and sums of a node whether it
+// was divided or not, so a node that becomes a leaf needs nothing but its number.
+void TreeBuilder::prune_tree() {
+  for (std::size_t i = 0; i < tree_.gain.size(); ++i) {
+    if (tree_.left[i] >= 0) tree_.gain[i] -= params_.prune_below;
+  }
+  const auto left_of = [this](std::size_t i) { return tree_.left[i]; };
+  const auto right_of = [this](std::size_t i) { return tree_.right[i]; };
+  const auto gain_of = [this](std::size_t i) { return tree_.gain[i]; };
+  const PrunedNodes nodes = prune(tree_.gain.size(), left_of, right_of, gain_of);
+  closed_.clear();
+  for (const int node : nodes.kept) {
+    if (!nodes.is_leaf[static_cast<std::size_t>(node)]) continue;
+    TreeLeaf leaf;
+    leaf.id = id_of_[static_cast<std::size_t>(node)];
+    leaf.node = nodes.number[static_cast<std::size_t>(node)];
+    closed_.push_back(leaf);
+  }
+  tree_ = pruned(tree_, nodes, static_cast<std::size_t>(engine_->n_values()));
+}
+
 void TreeBuilder::finish(std::uint16_t* leaf_of_row) {
   closed_.insert(closed_.end(), open_.begin(), open_.end());
+  if (params_.prune_below > 0.0) prune_tree();
   std::sort(closed_.begin(), closed_.end(),
             [](const TreeLeaf& a, const TreeLeaf& b) { return a.node < b.node; });
   std::vector<int> ids;

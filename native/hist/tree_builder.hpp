@@ -72,6 +72,7 @@ class TreeBuilder {
   void grow_levels(const TreeLeaf& root);
   std::vector<TreeLeaf> divide_level(std::vector<TreeLeaf>& level, const LevelSearch& search,
                                      bool is_last);
+  void prune_tree();
   void finish(std::uint16_t* leaf_of_row);
 
   // Nodes and values.
@@ -95,6 +96,7 @@ class TreeBuilder {
   std::uint64_t tree_id_ = 0;
   GrownTree tree_;
   std::vector<int> parent_of_;    // of each node; −1 for the root
+  std::vector<int> id_of_;        // of each node, in the engine's numbering
   std::vector<TreeLeaf> open_;    // a heap: the next leaf to split comes first
   std::vector<TreeLeaf> closed_;  // leaves that stay leaves
   std::vector<Children> children_;

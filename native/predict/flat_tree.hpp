@@ -130,15 +130,19 @@ class FlatScratch {
   void select_entries(const FlatTree& tree, const FlatTrees& trees, std::size_t first_test_column,
                       Column& entries) {
     run_tests(tree, trees, first_test_column);
-    for (std::size_t i = 0; i < kBlockRows / kWidth; ++i) {
-      Bytes entry = {};
-      for (std::size_t n = tree.node_end; n-- > tree.node_begin;) {
-        const FlatNode& test = trees.nodes[n];
-        const Bytes split = reinterpret_cast<Bytes>(Words{} + test.split);
-        const auto* code = reinterpret_cast<const Bytes*>(columns[test.column].code);
-        entry = entry + entry - (code[i] > split);
-      }
-      reinterpret_cast<Bytes*>(entries.code)[i] = entry;
+    set_bits(trees, tree.node_begin, tree.node_end, entries);
+  }
+
+  // The same for a table of more than 256 entries.
+  void select_wide_entries(const FlatTree& tree, const FlatTrees& trees,
+                           std::size_t first_test_column, std::uint16_t* entries) {
+    run_tests(tree, trees, first_test_column);
+    Column low, high;
+    set_bits(trees, tree.node_begin, tree.node_begin + 8, low);
+    set_bits(trees, tree.node_begin + 8, tree.node_end, high);
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      const auto upper = static_cast<std::uint8_t>(high.code[i]);
+      entries[i] = static_cast<std::uint16_t>(upper << 8 | static_cast<std::uint8_t>(low.code[i]));
     }
   }
 
@@ -166,6 +170,20 @@ class FlatScratch {
       auto* result = reinterpret_cast<Bytes*>(slots[kMaxFlatLeaves + n].code);
       for (std::size_t i = 0; i < kBlockRows / kWidth; ++i)
         result[i] = code[i] > split ? right[i] : left[i];
+    }
+  }
+
+  // The outcomes of up to eight tests as the bits of a byte, the first lowest: 1 is right.
+  void set_bits(const FlatTrees& trees, std::size_t begin, std::size_t end, Column& bits) const {
+    for (std::size_t i = 0; i < kBlockRows / kWidth; ++i) {
+      Bytes byte = {};
+      for (std::size_t n = end; n-- > begin;) {
+        const FlatNode& test = trees.nodes[n];
+        const Bytes split = reinterpret_cast<Bytes>(Words{} + test.split);
+        const auto* code = reinterpret_cast<const Bytes*>(columns[test.column].code);
+        byte = byte + byte - (code[i] > split);
+      }
+      reinterpret_cast<Bytes*>(bits.code)[i] = byte;
     }
   }
 

@@ -68,7 +68,7 @@ struct StepNode {
 };
 
 // How a tree finds the leaves of a block of rows.
-enum class BlockForm { steps, flat, table };
+enum class BlockForm { steps, flat, table, wide_table };
 
 struct TreeForms {
   std::uint32_t root;        // among the step nodes
@@ -187,9 +187,9 @@ class SegmentPlan {
       const auto at = std::lower_bound(points.begin(), points.end(), tree.threshold[node]);
       return Located{place_.at(key(tree, node)), static_cast<int>(at - points.begin())};
     };
-    forms.flat = forms.form == BlockForm::table
-                     ? list_tests(tree, *few_tests(tree), n_features, locate, forest.flat)
-                     : flatten(tree, n_features, locate, forest.flat);
+    forms.flat = forms.form == BlockForm::flat
+                     ? flatten(tree, n_features, locate, forest.flat)
+                     : list_tests(tree, *few_tests(tree), n_features, locate, forest.flat);
     const std::size_t n_tests = forms.flat.test_end - forms.flat.test_begin;
     forest.max_columns = std::max(forest.max_columns, 2 * n_features + n_tests);
   }
@@ -288,7 +288,7 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
     std::optional<FewTests> tests;
     if (!ensemble.linear) tests = few_tests(tree);  // slopes are listed once for each leaf
     const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], tests, *forest);
-    if (n_leaves > kMaxFlatLeaves) continue;
+    if (n_leaves > kMaxFlatLeaves && !tests) continue;
     bool fits = plan.add(tree);
     if (!fits) {
       plan.finish(ensemble, begin, t, *forest);
@@ -296,7 +296,9 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
       fits = plan.add(tree);  // if even alone it has too many split points, it is not flat
     }
     if (!fits) continue;
-    forest->trees[t].form = tests ? BlockForm::table : BlockForm::flat;
+    forest->trees[t].form = !tests             ? BlockForm::flat
+                            : tests->is_wide() ? BlockForm::wide_table
+                                               : BlockForm::table;
     if (!tests) forest->max_leaves = std::max(forest->max_leaves, n_leaves);
   }
   plan.finish(ensemble, begin, ensemble.n_trees(), *forest);
@@ -459,7 +461,11 @@ void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, 
         t += n;
         continue;
       }
-      if (tree.form == BlockForm::flat) {
+      if (tree.form == BlockForm::wide_table) {
+        std::uint16_t entries[kBlockRows];
+        scratch.select_wide_entries(tree.flat, forest.flat, 2 * segment.n_features(), entries);
+        sink.add(t, entries);
+      } else if (tree.form == BlockForm::flat) {
         sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * segment.n_features()));
       } else {
         std::uint32_t leaf[kBlockRows];

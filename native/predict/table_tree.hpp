@@ -16,7 +16,8 @@
 
 namespace hedgerow::predict {
 
-inline constexpr std::size_t kMaxTableTests = 8;  // an entry's number is a byte
+inline constexpr std::size_t kMaxTableTests = 12;     // 32 KiB of values
+inline constexpr std::size_t kMaxEntriesPerLeaf = 4;  // of a table of more than 256 entries
 
 // The different tests of a tree, each by a node that has it, and the number of each inner node's.
 struct FewTests {
@@ -24,6 +25,8 @@ struct FewTests {
   std::vector<std::uint8_t> test_of;
 
   std::size_t n_entries() const { return std::size_t{1} << node.size(); }
+  // Whether the number of an entry is more than a byte.
+  bool is_wide() const { return node.size() > 8; }
 };
 
 inline bool have_same_test(const TreeArrays& tree, std::size_t a, std::size_t b) {
@@ -51,6 +54,8 @@ inline std::optional<FewTests> few_tests(const TreeArrays& tree) {
     tests.node.push_back(node);
   }
   if (tests.node.size() == n_inner) return std::nullopt;
+  const std::size_t n_leaves = n_inner + 1;
+  if (tests.is_wide() && tests.n_entries() > kMaxEntriesPerLeaf * n_leaves) return std::nullopt;
   return tests;
 }
 

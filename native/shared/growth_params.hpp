@@ -28,6 +28,7 @@ struct GrowthParams {
   double reg_lambda = 1.0;
   double reg_alpha = 0.0;
   double min_split_gain = 0.0;
+  double prune_below = 0.0;     // 0: no pruning
   double max_delta_step = 0.0;  // 0: no limit
   double learning_rate = 0.1;
   GrowPolicy grow_policy = GrowPolicy::leafwise;
@@ -68,6 +69,7 @@ void visit_fields(Params& params, Visit visit) {
   visit("reg_lambda", params.reg_lambda);
   visit("reg_alpha", params.reg_alpha);
   visit("min_split_gain", params.min_split_gain);
+  visit("prune_below", params.prune_below);
   visit("max_delta_step", params.max_delta_step);
   visit("learning_rate", params.learning_rate);
   visit("grow_policy", params.grow_policy);

@@ -8,6 +8,7 @@
 // are the same in any order (Demmel and Nguyen, "Parallel reproducible summation", 2015).
 #pragma once
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +30,14 @@ class LevelSum {
     std::array<double, kKept> rounder;  // adding and subtracting it rounds to steps of a level
 
     explicit Splitter(double largest) : level(level_of(largest)) {
-      scale = std::ldexp(1.0, kBits * shift());
+      scale = power_of_two(kBits * shift());
       for (std::size_t i = 0; i < kKept; ++i) {
-        rounder[i] = std::ldexp(1.5, kBits * (level + shift() - static_cast<int>(i)) + 52);
+        rounder[i] = 1.5 * power_of_two(kBits * (level + shift() - static_cast<int>(i)) + 52);
       }
     }
     int shift() const { return level > 25 ? -20 : level < -25 ? 20 : 0; }
+    // Numbers that are not below it, multiplied by `scale`, contribute to a higher level.
+    double limit() const { return power_of_two(kBits * (level + shift()) + kBits - 1); }
   };
 
   LevelSum() = default;
@@ -44,15 +47,24 @@ class LevelSum {
     for (std::size_t i = 0; i < kKept; ++i) {
       is_finite_ = is_finite_ && std::isfinite(sums[i]);
       const int step = exponent(i) + kBits * splitter.shift();
-      if (is_finite_) steps_[i] = static_cast<std::int64_t>(std::ldexp(sums[i], -step));
+      if (is_finite_) steps_[i] = static_cast<std::int64_t>(sums[i] * power_of_two(-step));
     }
   }
 
   void add(const LevelSum& other) {
-    if (other.level_ > level_) shift(other.level_);
-    const auto lower = static_cast<std::size_t>(level_ - other.level_);
-    for (std::size_t i = lower; i < kKept; ++i) steps_[i] += other.steps_[i - lower];
-    is_finite_ = is_finite_ && other.is_finite_;
+    raise(other.level_);
+    LevelSum same = other;
+    same.raise(level_);
+    for (std::size_t i = 0; i < kKept; ++i) steps_[i] += same.steps_[i];
+    is_finite_ = is_finite_ && same.is_finite_;
+  }
+  // Adds up the sums of several threads: `largest` and `sum` give each of them the largest of their
+  // integers, and the sum.
+  template <class Largest, class Sum>
+  void add_threads(Largest largest, Sum sum) {
+    raise(largest(level_));
+    for (std::size_t i = 0; i < kKept; ++i) steps_[i] = sum(steps_[i]);
+    is_finite_ = largest(is_finite_ ? 0 : 1) == 0;
   }
 
   double rounded() const {
@@ -74,10 +86,18 @@ class LevelSum {
     return (exponent - kBits * kLowest) / kBits + kLowest;
   }
   int exponent(std::size_t i) const { return kBits * (level_ - static_cast<int>(i)); }
-  void shift(int level) {
-    const auto by = static_cast<std::size_t>(level - level_);
-    for (std::size_t i = kKept; i-- > 0;) steps_[i] = i >= by ? steps_[i - by] : 0;
-    level_ = level;
+  // Forgets the lowest levels, if it is below this one. Indices are constants where loops are
+  // unrolled: compilers for GPUs keep the integers in registers then.
+  void raise(int level) {
+    for (std::size_t i = 0; i < kKept && level_ < level; ++i) {
+      for (std::size_t k = kKept - 1; k > 0; --k) steps_[k] = steps_[k - 1];
+      steps_[0] = 0;
+      ++level_;
+    }
+    level_ = level_ < level ? level : level_;
+  }
+  static double power_of_two(int exponent) {  // that is a normal number
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
 
   std::array<std::int64_t, kKept> steps_ = {};

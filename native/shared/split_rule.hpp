@@ -76,6 +76,10 @@ struct ChildMinimum {
     steps = enough < kMostUnits ? static_cast<std::uint64_t>(enough) : kMostUnits;
     h = params.min_child_weight > 0.0 ? 1 : 0;
   }
+  // Whether candidates can be compared as fractions: no weight is capped, no denominator is zero.
+  bool has_fractions(const GrowthParams& params) const {
+    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || h > 0);
+  }
   // Whether a node is large enough for two children.
   bool fits_twice(const FixedPoint& fixed, const GradientSum& node) const {
     return node.hc >= 2 * hc && fixed.most_steps(node) >= 2 * steps && fixed.h_steps(node) >= 2 * h;
@@ -145,10 +149,7 @@ struct SplitNode {
   }
   bool is_sparse() const { return fixed.count(total) < kSparseRows; }
   bool has_room() const { return minimum.fits_twice(fixed, total); }
-  // Whether candidates can be compared as fractions: no weight is capped, no denominator is zero.
-  bool has_fractions() const {
-    return params.max_delta_step <= 0.0 && (params.reg_lambda > 0.0 || minimum.h > 0);
-  }
+  bool has_fractions() const { return minimum.has_fractions(params); }
   double gain(const GradientSum& left, double extra_lambda = 0.0) const {
     const GradientSum right = total - left;
     const Penalties penalties = params.penalties(extra_lambda);

@@ -22,6 +22,7 @@ _NAMES = {
     "_data.memory": ("memory_estimate",),
     "_data.parquet_predictions": ("predict_parquet",),
     "_data.parquet_table": ("ParquetTable",),
+    "_ensemble": ("EnsembleClassifier", "EnsembleRegressor"),
     "_forest": (
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),
         *("RandomForestClassifier", "RandomForestRegressor"),

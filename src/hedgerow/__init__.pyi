@@ -23,6 +23,8 @@ from hedgerow._boosting import Loss as Loss
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
+from hedgerow._ensemble import EnsembleClassifier as _EnsembleClassifier
+from hedgerow._ensemble import EnsembleRegressor as _EnsembleRegressor
 from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
 from hedgerow._forest import ExtraTreesRegressor as _ExtraTreesRegressor
 from hedgerow._forest import RandomForestClassifier as _RandomForestClassifier
@@ -78,6 +80,8 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DeviceError",
+    "EnsembleClassifier",
+    "EnsembleRegressor",
     "ExportError",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
@@ -163,6 +167,7 @@ class _BoostingAttributes:
     reg_lambda: float | Literal["auto"]
     reg_alpha: float
     min_split_gain: float
+    prune: bool
     max_delta_step: float
     max_bins: int
     subsample: float | Literal["auto"]
@@ -194,6 +199,17 @@ class _BoostingAttributes:
     random_state: int | RandomState | None
     n_jobs: int | None
     device: str
+    verbose: int | bool
+
+class _EnsembleAttributes:
+    estimators: Sequence[tuple[str, SklearnEstimator]] | None
+    cv: int | Any
+    n_selections: int
+    refit: bool
+    time_budget: float | None
+    categorical_features: Literal["auto"] | Iterable[Any] | None
+    random_state: int | RandomState | None
+    n_jobs: int | None
     verbose: int | bool
 
 class _ForestAttributes:
@@ -285,6 +301,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
     algorithm: Literal["SAMME", "M1", "SAMME.R", "real", "gentle", "logit"]
     error_divisor: Literal["weights", "rows"]
     class_weight: Literal["balanced"] | Mapping[Any, float] | None
+    criterion: Literal["gini", "entropy", "error"]
     def __init__(
         self,
         estimator: SklearnEstimator | None = None,
@@ -295,6 +312,7 @@ class AdaBoostClassifier(_AdaboostAttributes, _AdaBoostClassifier):
         resample: bool = False,
         error_divisor: Literal["weights", "rows"] = "weights",
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        criterion: Literal["gini", "entropy", "error"] = "gini",
         max_depth: int | None = 1,
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
@@ -421,6 +439,36 @@ class DecisionTreeRegressor(_TreeAttributes, _DecisionTreeRegressor):
         n_jobs: int | None = None,
     ) -> None: ...
 
+class EnsembleClassifier(_EnsembleAttributes, _EnsembleClassifier):
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
+        *,
+        cv: int | Any = 5,
+        n_selections: int = 25,
+        refit: bool = False,
+        time_budget: float | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class EnsembleRegressor(_EnsembleAttributes, _EnsembleRegressor):
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, SklearnEstimator]] | None = None,
+        *,
+        cv: int | Any = 5,
+        n_selections: int = 25,
+        refit: bool = False,
+        time_budget: float | None = None,
+        categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
+        random_state: int | RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
 class ExtraTreesClassifier(_ForestAttributes, _ExtraTreesClassifier):
     criterion: Literal["gini", "entropy", "log_loss", "gain_ratio", "error"]
     bootstrap: bool | Literal["balanced", "undersample", "oversample"]
@@ -522,6 +570,7 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -593,6 +642,7 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -688,6 +738,7 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -753,6 +804,7 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",

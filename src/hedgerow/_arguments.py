@@ -285,7 +285,7 @@ def _missing_arguments(
     text = f"{name} needs {_listed(required[hidden:])}; {_listed(missing)} {are} missing."
     library = next(filter(None, map(library_of, args[hidden:])), None)
     if library is not None:
-        text += f" Pass the data themselves, fit(X, y), not an object of {library}."
+        text += f" Pass the data themselves, fit(X, y), not an object from {library}."
     return text
 
 

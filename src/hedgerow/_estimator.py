@@ -164,7 +164,8 @@ class Estimator(BaseEstimator):
 
         Raises
         ------
-        ExportError If the format cannot represent the model.
+        ExportError
+            If the format cannot represent the model.
         """
         from hedgerow import _export
 

@@ -306,7 +306,7 @@ def _loss_instead(key: Any, allowed: Iterable[str]) -> tuple[str, ...]:
     if own or not entries:
         return tuple(own)
     owner, ours = entries[0]
-    return (f"it is {'a loss' if ours == key else f'loss={ours!r}'} of {owner}",)
+    return (f"it is {'a loss' if ours == key else f'loss={ours!r}'} in {owner}",)
 
 
 def metric_instead(metric: Any, options: Iterable[str]) -> str:
@@ -318,7 +318,7 @@ def metric_instead(metric: Any, options: Iterable[str]) -> str:
             return f"did you mean {ours!r}? "
     if entries:
         owner, ours = entries[0]
-        return f"it is {'a metric' if ours == metric else repr(ours)} of {owner}. "
+        return f"it is {'a metric' if ours == metric else repr(ours)} for {owner}. "
     return did_you_mean(metric, allowed)
 
 

@@ -142,9 +142,9 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "bagging_temperature": "split scores are not randomised",
     "base_score": "scores start at the best constant",
     "boost_from_average": "scores start at the best constant",
-    "cat_l2": "rare categories need no smoothing of their own",
-    "cat_smooth": "rare categories need no smoothing of their own",
-    "ccp_alpha": "trees are limited by max_leaves and min_split_gain, not pruned",
+    "cat_l2": "rare categories are not smoothed separately",
+    "cat_smooth": "rare categories are not smoothed separately",
+    "ccp_alpha": "set min_split_gain, and prune=True to apply it after growth",
     "criterion": "splits minimise the loss",
     "deterministic": "every fit is deterministic",
     "devices": _DEVICE,
@@ -171,7 +171,9 @@ NOT_NEEDED_FOR_BOOSTING: Mapping[str, str] = {
     "zero_as_missing": "NaN, None and NA are missing values; zeros are not",
 }
 
-_OFFSET = Instead("pass offset=…, what is added to scores, in fit and in predictions", "offset")
+_OFFSET = Instead(
+    "pass offset=…, which is added to the scores, in fit and in predictions", "offset"
+)
 _OFFSETS_OF_SETS = Instead("pass them in eval_set=[(X, y, sample_weight, offset)]", "offset")
 _SCORES = "use score(X, y) or hedgerow.cross_validate"
 # AdaBoost and stagewise models, which have rounds, but take no evaluation sets.
@@ -317,16 +319,16 @@ CROSS_VALIDATE: Table = {
     "error_score": "an error in a fold is always raised",
     "estimator": "did you mean 'model'?",
     "eval_metric": "did you mean 'scoring'?",
-    "eval_set": "each fold is evaluated on its held-out rows",
+    "eval_set": "each fold is evaluated on its test rows",
     "feval": "did you mean 'scoring'?",
     "fit_params": "did you mean 'params'?",
     "fold_count": "did you mean 'cv'?",
     "folds": "did you mean 'cv'?",
     "fpreproc": "put preprocessing and model into a scikit-learn pipeline",
     "init_model": "write params={{'init_model': …}}",
-    "iterations": "it is n_estimators of the model",
+    "iterations": "set n_estimators of the model",
     "k": "did you mean 'cv'?",
-    "loss_function": "it is loss of the model",
+    "loss_function": "set loss of the model",
     "maximize": "a metric function may return (name, number, higher_is_better)",
     "metric": "did you mean 'scoring'?",
     "metrics": "did you mean 'scoring'?",
@@ -335,17 +337,17 @@ CROSS_VALIDATE: Table = {
     "n_splits": "did you mean 'cv'?",
     "nfold": "did you mean 'cv'?",
     "nfolds": "did you mean 'cv'?",
-    "num_boost_round": "it is n_estimators of the model",
-    "obj": "it is loss of the model",
-    "objective": "it is loss of the model",
+    "num_boost_round": "set n_estimators of the model",
+    "obj": "set loss of the model",
+    "objective": "set loss of the model",
     "partition_random_seed": _SPLITTER,
     "pool": _DATA,
     "random_state": f"{_OF_THE_MODEL}; to shuffle rows, {_SPLITTER}",
     "return_cvbooster": "the result has the models: result.models",
     "return_estimator": "the result has the models: result.models",
     "return_indices": "the result has the row indices: result.folds",
-    "return_train_score": "only held-out rows are scored; result.models has the fitted models",
-    "seed": f"it is random_state of the model; to shuffle rows, {_SPLITTER}",
+    "return_train_score": "only test rows are scored; result.models has the fitted models",
+    "seed": f"set random_state of the model; to shuffle rows, {_SPLITTER}",
     "show_stdv": "result.scores has the scores of every fold",
     "shuffle": _SPLITTER,
     "splitter": "did you mean 'cv'?",
@@ -370,7 +372,7 @@ _IMPORTANCES = (
     Instead("use feature_importances_", "feature_importances_"),
     Instead("use hedgerow.explain.permutation_importance(model, X, y)"),
 )
-_BOOSTER = "the estimator itself is the model, there is no separate booster"
+_BOOSTER = "the estimator itself is the model; there is no separate booster"
 _HISTORY = Instead("did you mean 'evals_result_'?", _BOOSTING)
 _BEST = Instead("did you mean 'best_iteration_'?", _BOOSTING)
 _BEST_SCORE = Instead("did you mean 'best_score_'?", _BOOSTING)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ FIRST_ROWS, LAST_ROWS = 3, 2
 
 class Result(ABC):
     """A result to print, to plot, or to take as a data frame."""
+
+    _is_long: ClassVar[bool] = True  # whether the repr shows only the ends of the table
 
     @abstractmethod
     def _title(self) -> str:
@@ -77,7 +79,8 @@ class Result(ABC):
         return ax
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), *_list(self._figures()), *_table(self._repr_columns())])
+        table = _table(self._repr_columns(), shorten=self._is_long)
+        return "\n".join([self._title(), *_list(self._figures()), *table])
 
 
 def _list(figures: Mapping[str, float]) -> list[str]:
@@ -92,9 +95,10 @@ def _list(figures: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _table(columns: Columns) -> list[str]:
-    """Return the first and last rows of a table as aligned lines."""
-    cells = [[name, *_ends(values)] for name, values in columns.items()]
+def _table(columns: Columns, *, shorten: bool) -> list[str]:
+    """Return a table, or its first and last rows, as aligned lines."""
+    as_texts = _ends if shorten else texts
+    cells = [[name, *as_texts(values)] for name, values in columns.items()]
     widths = [max(map(len, column)) for column in cells]
     return [
         "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))

@@ -146,5 +146,17 @@ def test_balanced_classes_have_the_same_initial_weight():
 
 
 def test_a_class_weight_for_a_class_that_does_not_exist_is_refused():
-    with pytest.raises(ParameterError, match=r"class_weight has \[9\]"):
+    with pytest.raises(ParameterError, match=r"class_weight refers to \[9\]"):
         hr.AdaBoostClassifier(class_weight={9: 1.0}).fit(X, FOUR)
+
+
+@pytest.mark.parametrize("y", [TWO, FOUR], ids=["two", "four"])
+def test_stumps_by_error_have_the_least_weighted_error_of_all(y):
+    model = hr.AdaBoostClassifier(criterion="error", n_estimators=8).fit(X, y)
+    cuts = [(j, c) for j in range(X.shape[1]) for c in np.unique(X[:, j])[1:]]
+    for w, err in zip(model.staged_weights(X, y), model.estimator_errors_, strict=False):
+        least = min(
+            1 - sum(np.bincount(y[side], w[side]).max() for side in (X[:, j] < c, X[:, j] >= c))
+            for j, c in cuts
+        )
+        assert err == pytest.approx(least, abs=1e-9)

@@ -293,11 +293,11 @@ REFUSED = {
     ),
     "labels": (
         hr.GradientBoostingClassifier,
-        *(LogisticRegression(), RNG.integers(0, 2, (N, 2)), {}, "several labels"),
+        *(LogisticRegression(), RNG.integers(0, 2, (N, 2)), {}, "is multilabel"),
     ),
     "no weights": (
         *(hr.GradientBoostingRegressor, Constant(), NUMBERS, {"sample_weight": WEIGHTS}),
-        "takes no sample_weight",
+        "does not accept sample_weight",
     ),
     "not finite": (
         *(hr.GradientBoostingRegressor, Constant(np.nan), NUMBERS, {}),

@@ -285,7 +285,7 @@ def test_a_checkpoint_of_other_numbers_in_the_same_bins_is_refused(tmp_path):
     regressor(n_estimators=3, max_bins=8).fit(X, Y, checkpoint=tmp_path / "run")
     moved = X.copy()
     moved[0, 0] += 1e-9
-    with pytest.raises(ParameterError, match="other data"):
+    with pytest.raises(ParameterError, match="different data"):
         regressor(max_bins=8).fit(moved, Y, checkpoint=tmp_path / "run")
 
 

@@ -258,8 +258,8 @@ def test_weights_of_classes_need_one_column(labels, parameters):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda Y: np.where(np.arange(800)[:, None] == 3, 7, Y), "Column 0 of y holds 3 classes"),
-        (lambda Y: 0 * Y + 5, "Column 0 of y holds one class only"),
+        (lambda Y: np.where(np.arange(800)[:, None] == 3, 7, Y), "Column 0 of y has 3 classes"),
+        (lambda Y: 0 * Y + 5, "Column 0 of y contains only one class"),
         (lambda Y: np.where(np.arange(800)[:, None] == 3, np.nan, Y), "first in row 3"),
         (lambda Y: Y + 0.5 * np.arange(800)[:, None], "continuous"),
         (lambda Y: Y[:700], "y has 700 values, but X has 800 rows"),

@@ -30,7 +30,7 @@ EACH = pytest.mark.parametrize(
         ({"min_samples_leaf": 301}, r"a split needs 602 rows \(min_samples_leaf=301\), but"),
         ({"min_samples_leaf": 20, "subsample": 0.05}, "subsample=0.05 samples 28 of 600 rows"),
         ({"min_child_weight": 1e4}, "min_child_weight=10000 on both sides; the hessians .* to 600"),
-        ({"min_split_gain": 1e6}, "no split gains min_split_gain=1e"),
+        ({"min_split_gain": 1e6}, "no split has a gain of at least min_split_gain=1e"),
         ({"reg_alpha": 1e6}, "with reg_alpha=1000000.0 no split has a gain"),
         (
             {"min_samples_leaf": 301, "min_split_gain": 1e6},

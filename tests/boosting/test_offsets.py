@@ -374,9 +374,9 @@ def test_an_interrupted_fit_resumes_with_its_offset(tmp_path):
     options = {"checkpoint": tmp_path / "rounds", "checkpoint_every": 1}
     with pytest.raises(Stop):
         copy.copy(model).fit(X, COUNTS, offset=OFFSET, callbacks=[stop], **options)
-    with pytest.raises(hr.ParameterError, match="other data"):
+    with pytest.raises(hr.ParameterError, match="different data"):
         copy.copy(model).fit(X, COUNTS, offset=OFFSET + 0.1, **options)
-    with pytest.raises(hr.ParameterError, match="other data"):
+    with pytest.raises(hr.ParameterError, match="different data"):
         copy.copy(model).fit(X, COUNTS, **options)
     resumed = copy.copy(model).fit(X, COUNTS, offset=OFFSET, **options)
     assert bytes_of(resumed, tmp_path) == expected

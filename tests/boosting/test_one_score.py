@@ -196,7 +196,7 @@ def test_a_fit_that_was_broken_off_ends_as_one_that_was_not(
 def test_a_checkpoint_of_other_rows_is_refused(kind, tmp_path):
     path = tmp_path / "checkpoint"
     fitted(made(kind), checkpoint=path)
-    with pytest.raises(ParameterError, match="to other data"):
+    with pytest.raises(ParameterError, match="to different data"):
         fitted(made(kind), TRAIN, checkpoint=path)
     with pytest.raises(ParameterError, match="of a GradientBoosting"):
         fitted(made("cox" if kind == "ndcg" else "ndcg"), checkpoint=path)

@@ -281,11 +281,11 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
         ),
         (GradientBoostingRegressor(), NUMBERS, "with n_estimators=3, not 'auto'"),
         (GradientBoostingClassifier(), THREE, "of a GradientBoostingRegressor"),
-        (GradientBoostingRegressor(n_estimators=3), NUMBERS + 1.0, "of a fit to other data"),
+        (GradientBoostingRegressor(n_estimators=3), NUMBERS + 1.0, "of a fit to different data"),
     ]:
         with pytest.raises(ParameterError, match=message):
             other.fit(X, y, checkpoint=path)
-    with pytest.raises(ParameterError, match="of a fit to other data"):
+    with pytest.raises(ParameterError, match="of a fit to different data"):
         GradientBoostingRegressor(n_estimators=3).fit(X[::-1], NUMBERS, checkpoint=path)
     assert path.read_bytes() == before
     model.save(path)
@@ -453,11 +453,11 @@ def test_a_checkpoint_is_of_its_seed_its_rows_and_its_start(tmp_path):
     again = GradientBoostingRegressor(**options)
     for change, arguments, message in [
         ({"random_state": 5}, eval_set, "with random_state=0, not 5"),
-        ({}, {}, "of a fit to other data"),
-        ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to other data"),
-        ({}, eval_set | {"init_model": model}, "of a fit to other data"),
-        ({}, eval_set | {"sample_weight": WEIGHTS}, "of a fit to other data"),
-        ({}, eval_set | {"groups": np.arange(N) // 5}, "of a fit to other data"),
+        ({}, {}, "of a fit to different data"),
+        ({}, {"eval_set": [(X[:40], NUMBERS[:40])]}, "of a fit to different data"),
+        ({}, eval_set | {"init_model": model}, "of a fit to different data"),
+        ({}, eval_set | {"sample_weight": WEIGHTS}, "of a fit to different data"),
+        ({}, eval_set | {"groups": np.arange(N) // 5}, "of a fit to different data"),
         ({"n_estimators": 2}, eval_set, "of 6 rounds, more than the 2"),
     ]:
         other = GradientBoostingRegressor(**(options | change))

@@ -222,7 +222,7 @@ def test_a_metric_that_is_never_a_number_ends_after_the_patience_with_all_rounds
         (
             {"eval_set": [(X, TWO), (X, np.full(600, "maybe"))]},
             DataError,
-            r"eval_set\[1\]: y holds 'maybe'",
+            r"eval_set\[1\]: y contains 'maybe'",
         ),
         ({"eval_set": [(X, TWO, -np.ones(600))]}, DataError, r"eval_set\[0\]: sample_weight"),
         ({"eval_set": [(X, TWO)], "eval_names": ["a", "b"]}, ParameterError, "eval_names"),
@@ -326,7 +326,7 @@ def test_a_warm_start_needs_the_same_columns_and_classes():
     model.set_params(n_estimators=20)
     with pytest.raises(DataError, match="X has 4 features"):
         model.fit(X[:, :4], TWO)
-    with pytest.raises(DataError, match="y holds 0"):
+    with pytest.raises(DataError, match="y contains 0"):
         model.fit(X, THREE)
 
 
@@ -531,7 +531,7 @@ def test_what_is_not_there_says_why():
     model.fit(X, NUMBERS)
     with pytest.raises(AttributeError, match="no best_score_, because rounds were not evaluated"):
         _ = model.best_score_
-    with pytest.raises(AttributeError, match="auto_ with n_estimators='auto' only"):
+    with pytest.raises(AttributeError, match="auto_ exists only with n_estimators='auto'"):
         _ = model.auto_
     with pytest.raises(
         AttributeError, match="'GradientBoostingRegressor' object has no attribute 'trees'"

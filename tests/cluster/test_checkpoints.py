@@ -69,7 +69,7 @@ def test_the_local_fit_goes_on_from_the_checkpoint_of_a_cluster(tmp_path):
 def test_other_rows_are_refused(tmp_path):
     path = tmp_path / "checkpoint"
     fit_together([0, 900, 3000, N], checkpoint=path)
-    with pytest.raises(ParameterError, match="of a fit to other data"):
+    with pytest.raises(ParameterError, match="of a fit to different data"):
         fit_together([0, 900, 3000, N - 1], checkpoint=path)
 
 

@@ -102,6 +102,7 @@ def test_every_loss_of_two_classes(tmp_path, loss):
         {"sampling": "balanced"},
         {"colsample_bynode": 0.5, "colsample_bylevel": 0.7},
         {"grow_policy": "levelwise", "max_leaves": None, "max_depth": 4},
+        {"max_depth": 5, "grow_policy": "symmetric", "monotonic_constraints": {"a": 1}},
         {"monotonic_constraints": {"a": 1, "b": -1}},
         {"interaction_constraints": [["a", "b"], ["c", "d", "town"]]},
         {"max_bins": 16, "subsample_for_bin": 500},

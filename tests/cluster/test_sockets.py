@@ -152,7 +152,7 @@ def test_the_last_message_arrives_although_its_sender_closes(workers):
 
 def test_different_calls_are_an_error(workers):
     for error in in_threads(workers(2), cluster_work.mixed_up):
-        assert "made another call" in str(error)
+        assert "made a different call" in str(error)
 
 
 def test_a_call_has_a_deadline(workers):
@@ -231,7 +231,7 @@ def test_a_token_must_be_long():
     [
         (struct.pack("<BQQ", 1, 0, 1 << 60), "message of 1152921504606846976 bytes was announced"),
         (struct.pack("<BQQ", 1, 7, 0), "sent message 7 out of order"),
-        (struct.pack("<BQQ", 1, 0, 0), "made another call than worker 0"),
+        (struct.pack("<BQQ", 1, 0, 0), "made a different call from worker 0"),
     ],
 )
 def test_messages_that_make_no_sense_end_the_fit(frame, message):

@@ -122,6 +122,8 @@ def test_a_fit_continues_on_another_device(opened, tmp_path):
 
 REFUSED = {
     "splitter": ["exact"],
+    "grow_policy": ["symmetric"],
+    "prune": [True],
     "linear_leaves": [True],
     "multi_strategy": ["vector"],
     "sampling": ["gradient", "minimal_variance"],

@@ -253,6 +253,36 @@ def test_scores_that_are_written_are_used(device):
     boost_both(device, binned, PARAMS, grow, target=numbers, weights=None, loss=SquaredError())
 
 
+def test_rounds_run_ahead_until_somebody_looks_at_the_scores():
+    binned, numbers = table_and_target()
+    engine = CudaEngine(binned, LEVELS, np.zeros(1), ShimDevice())
+    trainer = Trainer(engine, numbers, None, params=LEVELS, loss=SquaredError())
+    is_ahead = []
+    for index in range(4):
+        trainer.boost(index)
+        is_ahead.append(engine._ahead is not None)
+    trainer.scores  # noqa: B018
+    trainer.boost(4)
+    assert is_ahead == [False, True, True, True]
+    assert engine._ahead is None
+
+
+@pytest.mark.parametrize("written", [[], [1], [2], [3, 4]])
+@ON_BOTH
+def test_rounds_that_ran_ahead_in_vain_change_nothing(device, written):
+    binned, numbers = table_and_target()
+
+    def grow(trainer):
+        trees = []
+        for index in range(6):
+            trees += trainer.boost(index)
+            if index in written:
+                trainer.scores[...] *= 0.5
+        return trees
+
+    boost_both(device, binned, LEVELS, grow, target=numbers, weights=None, loss=SquaredError())
+
+
 @ON_BOTH
 def test_a_tree_of_constant_columns_is_a_leaf(device):
     binned = in_both_layouts(

@@ -170,7 +170,7 @@ def test_partitions_with_other_types_are_an_error(threads):
 
 def test_partitions_with_other_columns_are_an_error(threads):
     X = parts(FRAME[:200], FRAME[200:].drop(columns="b"))
-    with pytest.raises(hr.DataError, match=r"partition 1 has other columns .* without \['b'\]"):
+    with pytest.raises(hr.DataError, match=r"partition 1 has different columns .* without \['b'\]"):
         model().fit(X, parts(T[:200], T[200:]))
 
 

@@ -264,7 +264,7 @@ def test_eval_set_of_another_shape_is_refused(threads):
 @pytest.mark.parametrize("workers", [[], "tcp://127.0.0.1:1"], ids=["none", "text"])
 def test_workers_that_are_no_list_are_refused_at_once(threads, workers):
     collections = dd.from_pandas(FRAME, npartitions=2), dd.from_pandas(T, npartitions=2)
-    with pytest.raises(ParameterError, match=r"workers=.* must be a list of addresses"):
+    with pytest.raises(ParameterError, match=r"workers=.* must be a nonempty list of addresses"):
         hd.GradientBoostingRegressor(n_estimators=2).fit(*collections, workers=workers)
 
 

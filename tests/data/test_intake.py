@@ -621,7 +621,7 @@ class TestCategories:
             ([2], "index 2 is out of range; X has columns 0 to 1"),
             ([-1], "index -1"),
             ([True], "mask of 1 values, but X has 2 columns"),
-            ([0.5], "holds 0.5"),
+            ([0.5], "contains 0.5"),
         ],
     )
     def test_an_impossible_choice_is_refused(self, choice, message):
@@ -805,7 +805,7 @@ class TestRefusals:
                 learn_schema(X)
 
     def test_ragged_lists_are_refused(self):
-        with pytest.raises(DataError, match="X does not have the shape of an array"):
+        with pytest.raises(DataError, match="X cannot be converted to an array"):
             learn_schema([[1, 2], [3]])
 
     def test_lazy_tables_are_refused(self):

@@ -131,6 +131,7 @@ OPTIONS = {
     "penalties": {"reg_alpha": 0.7, "reg_lambda": 2.0, "max_delta_step": 0.2},
     "large leaves": {"min_samples_leaf": 40, "min_child_weight": 11.0},
     "no lambda": {"reg_lambda": 0.0, "min_child_weight": 0.0, "min_samples_leaf": 1},
+    "symmetric": {"max_leaves": 64, "grow_policy": "symmetric"},
     "deep": {"max_leaves": 0, "max_depth": 5, "grow_policy": "levelwise"},
 }
 

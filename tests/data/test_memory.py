@@ -111,8 +111,8 @@ def test_other_limits_are_refused(value):
     [
         ((5,), None, "it must be a table, or its shape"),
         ((0, 3), None, "it must be a table, or its shape"),
-        ((10, 3), hr.RandomForestRegressor(), "forecasts gradient boosting only"),
-        ((10, 3), hr.GradientBoostingRegressor(splitter="exact"), "no forecast for splitter"),
+        ((10, 3), hr.RandomForestRegressor(), "supports only gradient boosting"),
+        ((10, 3), hr.GradientBoostingRegressor(splitter="exact"), "does not support splitter"),
     ],
 )
 def test_what_has_no_forecast_is_refused(X, estimator, message):

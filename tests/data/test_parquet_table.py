@@ -272,7 +272,7 @@ def test_row_groups_without_selected_rows_are_not_read(frame):
     rows = np.array([499, 3, 8, 8])
     taken = table.take(rows).read()["large"].to_pylist()
     assert taken == frame.large.iloc[rows].tolist()
-    with pytest.raises(hr.DataError, match="cannot be read any more"):
+    with pytest.raises(hr.DataError, match="can no longer be read"):
         table.read()
 
 
@@ -314,7 +314,7 @@ def test_predictions_stream_into_a_file(frame, features):
 def test_a_failed_prediction_leaves_no_file(frame):
     table = table_of(frame, target="y")
     model = BOOSTING(n_estimators=2).fit(table)
-    with pytest.raises(hr.DataError, match="of their own"):
+    with pytest.raises(hr.DataError, match="name of a column of the predictions"):
         hr.predict_parquet(
             model,
             hr.ParquetTable(write(frame.assign(prediction=1)), columns=table.columns),
@@ -447,7 +447,7 @@ def test_a_file_that_changes_between_passes_is_refused(frame):
     with pytest.raises(hr.DataError, match="has changed since the table was opened"):
         model.predict(table)
     Path(table.paths[2]).unlink()
-    with pytest.raises(hr.DataError, match="cannot be read any more"):
+    with pytest.raises(hr.DataError, match="can no longer be read"):
         model.predict(table)
 
 

@@ -129,9 +129,9 @@ def test_a_regressor_says_what_in_y_is_no_number():
 def test_a_classifier_warns_of_classes_that_are_numbers():
     X, y = np.arange(303.0)[:, None], np.array(WITH_MARKS, object)
     model = hr.DecisionTreeClassifier(max_depth=1)
-    with pytest.warns(DataWarning, match=r"y holds 302 classes that are numbers.*3 of 303"):
+    with pytest.warns(DataWarning, match=r"y has 302 classes that are numbers.*3 of 303"):
         model.fit(X, y)
-    with pytest.warns(DataWarning, match=r"y holds 303 classes in 303 rows.*use a regressor"):
+    with pytest.warns(DataWarning, match=r"y has 303 classes in 303 rows.*use a regressor"):
         model.fit(X, np.arange(303))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

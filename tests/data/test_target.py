@@ -105,7 +105,7 @@ class TestClassification:
 
     @pytest.mark.parametrize("y", [[1, 1, 1], ["a", "a"], [True]])
     def test_one_class_is_refused(self, y):
-        with pytest.raises(DataError, match="y holds one class only"):
+        with pytest.raises(DataError, match="y contains only one class"):
             read_classification_target(y)
 
     def test_fractions_are_refused_as_continuous(self):

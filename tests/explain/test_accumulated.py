@@ -226,7 +226,7 @@ def test_scores_and_predictions_differ() -> None:
 
 def test_results_print_become_frames_and_are_drawn() -> None:
     single, pair = accumulated_effects(MODEL, X, ["c", ("a", "b")], grid_resolution=4)
-    assert "AccumulatedEffects of c on the target: 3 points, 150 rows" in repr(single)
+    assert "AccumulatedEffects of c (the target): 3 points, 150 rows" in repr(single)
     assert list(pair.to_frame().columns) == ["a", "b", "y"]
     for result in (single, pair):
         ax = result.plot()

@@ -414,7 +414,7 @@ def test_results_are_drawn(feature: Any) -> None:
     [
         ({"features": "aa"}, "features: X has no column 'aa'.*its columns are 'a'"),
         ({"features": 4}, "features: index 4 is out of range"),
-        ({"features": 1.5}, "features holds 1.5"),
+        ({"features": 1.5}, "features contains 1.5"),
         ({"features": []}, "features is empty"),
         ({"features": ("a", "b", "c")}, "must have one or two columns, not 3"),
         ({"features": ("a", 0)}, "the same column twice"),

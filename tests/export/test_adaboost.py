@@ -47,7 +47,7 @@ def test_medians_and_other_estimators_are_refused_with_the_reason(tmp_path):
         "algorithm='gentle'": hr.AdaBoostClassifier(algorithm="gentle", n_estimators=3).fit(
             numbers, CLASSES[3]
         ),
-        "AdaBoost of its own trees": hr.AdaBoostClassifier(
+        "AdaBoost classifiers with the default trees": hr.AdaBoostClassifier(
             hr.DecisionTreeClassifier(max_depth=1), n_estimators=3
         ).fit(numbers, CLASSES[2]),
     }

@@ -445,11 +445,13 @@ def test_a_warm_start_ends_where_one_fit_ends():
     np.testing.assert_array_equal(model.oob_decision_function_, whole.oob_decision_function_)
     with pytest.raises(ParameterError, match="less than the 50 trees"):
         model.set_params(n_estimators=5).fit(X, y)
-    with pytest.raises(DataError, match="other classes"):
+    with pytest.raises(DataError, match="different classes"):
         model.set_params(n_estimators=55).fit(X, y + 1)
     with pytest.raises(DataError, match="500 rows"):
         model.fit(X[:500], y[:500])
-    with pytest.raises(ParameterError, match="feature_combinations=2 must be as in the fit"):
+    with pytest.raises(
+        ParameterError, match="feature_combinations=2 must be the same as in the fit"
+    ):
         model.set_params(feature_combinations=2).fit(X, y)
 
 
@@ -500,7 +502,7 @@ def test_requests_that_contradict_each_other_are_refused():
     forest = RandomForestClassifier(n_estimators=3).fit(X, y)
     with pytest.raises(DataError, match="X has 100 rows, but fit had 150"):
         forest.permutation_importances(X[:100], y[:100])
-    with pytest.raises(DataError, match="other classes"):
+    with pytest.raises(DataError, match="different classes"):
         forest.permutation_importances(X, y + 1)
 
 

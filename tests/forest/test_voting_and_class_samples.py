@@ -153,9 +153,9 @@ def test_samples_by_class_need_one_output_and_the_same_classes():
     with pytest.raises(hr.ParameterError, match="supports one output, but y has 2"):
         model.fit(X, np.stack([Y, Y], axis=1))
     model.fit(X, Y).set_params(n_estimators=2)
-    with pytest.raises(hr.DataError, match="y has other classes in some rows"):
+    with pytest.raises(hr.DataError, match="some rows have a different class"):
         model.fit(X, Y[::-1])
-    with pytest.raises(hr.ParameterError, match="bootstrap and max_samples must be as in"):
+    with pytest.raises(hr.ParameterError, match="bootstrap and max_samples must be the same as in"):
         model.set_params(bootstrap="oversample").fit(X, Y)
 
 

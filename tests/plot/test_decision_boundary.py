@@ -544,7 +544,7 @@ def test_an_estimator_of_more_columns_is_refused():
 
 @pytest.mark.parametrize(
     ("y", "message"),
-    [(MOON[:-1], "y has 79 values, but X has 80 rows"), (MOON + 1, "y holds 2")],
+    [(MOON[:-1], "y has 79 values, but X has 80 rows"), (MOON + 1, "y contains 2")],
 )
 def test_classes_that_do_not_fit_are_refused(y, message):
     with pytest.raises(DataError, match=message):

@@ -138,7 +138,7 @@ def test_models_without_a_curve_are_refused():
         draw(forest)
     with pytest.raises(DataError, match="9 rows"):
         draw(forest, X[:9], Y[:9])
-    with pytest.raises(DataError, match="other classes"):
+    with pytest.raises(DataError, match="different classes"):
         draw(forest, X, Y + 1)
 
 

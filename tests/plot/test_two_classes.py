@@ -224,7 +224,7 @@ def test_panels_do_not_disturb_other_axes():
 def test_bad_input_is_refused_by_name(draw):
     with pytest.raises(NotFittedError):
         draw.from_estimator(hr.RandomForestClassifier(), X, Y)
-    with pytest.raises(ParameterError, match="of two classes"):
+    with pytest.raises(ParameterError, match="binary classifier"):
         draw.from_estimator(hr.DecisionTreeRegressor().fit(X, NUMBER), X, Y)
     with pytest.raises(ParameterError, match="pos_label='dead'"):
         draw.from_predictions(Y, P, pos_label="dead")

@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
+CANDIDATES = [("trees", hr.ExtraTreesRegressor(n_estimators=9)), ("svm", hr.LinearSVR(C=99.0))]
 
 
 def results():
@@ -30,11 +31,15 @@ def results():
     score = theory.structure_score(trees, *DIABETES)
     made = [
         theory.majority_vote_curve(),
+        theory.majority_vote(correlation=np.linspace(0.0, 1.0, 9)),
+        theory.objective(trees, *DIABETES),
+        theory.function_descent(DIABETES[0][:60, 2:3], DIABETES[1][:60]),
         theory.adaboost_bound(boosted, X, y),
         theory.margins(boosted, X, y),
         theory.forest_bound(forest, X, y),
         theory.bias_variance(DecisionTreeRegressor(), *DIABETES, n_repeats=5),
         theory.bias_variance(DecisionTreeClassifier(), X, y, n_repeats=5),
+        theory.diversity(hr.EnsembleRegressor(CANDIDATES, cv=2).fit(*DIABETES), *DIABETES),
         score,
         score.nodes,
     ]
@@ -44,7 +49,11 @@ def results():
 RESULTS = results()
 COLUMNS = {
     "MajorityVoteCurve": ["n", "error", "vote_error"],
+    "MajorityVote": ["correlation", "beta_binomial", "one_factor_normal"],
+    "Objective": ["round", "loss", "penalty", "objective"],
+    "FunctionDescent": ["step", "loss_rows", "loss_learner"],
     "AdaBoostBound": ["round", "err", "alpha", "z", "bound", "training_error"],
+    "EnsembleDiversity": ["member", "weight", "error", "ambiguity"],
     "Margins": ["round", "minimum", "q10", "median", "q90", "mean", "not_positive"],
     "ForestBound": ["tree", "rows", "right", "rival", "sd"],
     "SquaredErrorDecomposition": ["mean_prediction", "noise", "bias_squared", "variance", "error"],

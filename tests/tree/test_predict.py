@@ -70,6 +70,13 @@ def test_trees_whose_nodes_share_tests_predict_as_the_oracle(
     assert_predicts_as_the_oracle(ensemble, X)
 
 
+@pytest.mark.parametrize("n_tests", [8, 9, 12, 13])
+def test_large_trees_with_few_tests_predict_as_the_oracle(n_tests):
+    rng = np.random.default_rng(n_tests)
+    ensemble = random_ensemble(rng, [1100, 130, 1100], 3, n_categorical=1, n_tests=n_tests)
+    assert_predicts_as_the_oracle(ensemble, random_rows(rng, 150, 3, n_categorical=1))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("leaves", "options"),

@@ -273,7 +273,7 @@ def test_rows_that_are_held_out_often_have_the_mean():
     for model, fold in zip(result.models, result.folds, strict=True):
         total[fold.held_out] += model.predict(X[fold.held_out])
     np.testing.assert_allclose(result.oof_prediction, total / 2, rtol=1e-14)
-    with pytest.raises(ParameterError, match="in more than one holdout, and classes have no mean"):
+    with pytest.raises(ParameterError, match="in more than one test set, but predicted classes"):
         hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=cv, method="predict")
 
 
@@ -551,7 +551,7 @@ BAD = {
     "no folds": ({"cv": []}, r"cv=\[\] has no folds"),
     "an empty fold": (
         {"cv": [(np.arange(N), np.arange(0))]},
-        "the training set or the holdout of fold 1 is empty",
+        "the training set or the test set of fold 1 is empty",
     ),
     "rows that are not there": ({"cv": [([0, 1], [N])]}, "cv: index 240 is out of bounds"),
     "no groups": ({"cv": sk.GroupKFold(3)}, "cv: The 'groups' parameter should not be None"),
@@ -578,7 +578,7 @@ BAD = {
     ),
     "weights of an empty holdout": (
         {"sample_weight": np.arange(N) >= 48},
-        "zero in the whole training set or holdout of fold 1",
+        "zero in the whole training set or test set of fold 1",
     ),
     "a checkpoint": (
         {"model": hr.GradientBoostingRegressor(), "params": {"checkpoint": "a.ckpt"}},
@@ -590,7 +590,7 @@ BAD = {
             "early_stopping": True,
             "params": {"eval_set": [(X, Y)]},
         },
-        "params must not have one",
+        "params must not contain one",
     ),
     "no metric": ({"scoring": []}, r"scoring=\[\] has no metric"),
     "a metric twice": ({"scoring": ["rmse", "rmse"]}, "several metrics named 'rmse'"),

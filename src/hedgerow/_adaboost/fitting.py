@@ -122,7 +122,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
     """Read a target: return the sorted classes and each row's class index."""
     classes, labels = read_classification_target(y, n_rows)
     if len(classes) > MAX_CLASSES:
-        raise DataError(f"y holds {len(classes)} classes; at most {MAX_CLASSES} are supported.")
+        raise DataError(f"y has {len(classes)} classes; at most {MAX_CLASSES} are supported.")
     return classes, labels.astype(np.intp)
 
 
@@ -164,6 +164,7 @@ class _BinnedTrainingSet:
         self.binner = fit_binner(estimator, self.schema, self.table, weights, self.seed, threads)
         binned = self.binner.transform(self.table, columns_only=True, threads=threads)
         limits = CartParams(
+            criterion=getattr(estimator, "criterion", "gini"),
             max_depth=estimator.max_depth or 0,
             max_leaves=estimator.max_leaves or 0,
             min_samples_leaf=estimator.min_samples_leaf,

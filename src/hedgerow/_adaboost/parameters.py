@@ -85,7 +85,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         Options(ALGORITHMS),
         "'SAMME' is discrete AdaBoost, with log(K − 1) added to each base model's weight for K "
         "classes. 'M1' is AdaBoost.M1, without that term: its base models must err less than half "
-        "of the time, also among many classes. 'real', also known as 'SAMME.R', adds the base "
+        "of the time, even with many classes. 'real', also known as 'SAMME.R', adds the base "
         "models' log-odds. 'gentle' fits the classes, coded as ±1, by least squares. 'logit' is "
         "LogitBoost: Newton steps on the log loss. With K > 2 classes, the last two fit K base "
         "models per round.",
@@ -106,7 +106,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Whether each round is fitted to a bootstrap sample, in which rows are sampled in "
         "proportion to their weights, instead of to all rows with weights. If a base model of "
         "'SAMME' is then no better than chance, or one of 'M1' errs at least half of the time, a "
-        "new sample is drawn, with the initial weights if it is worse than that.",
+        "new sample is drawn; if it is worse than that, the weights are reset to the initial ones "
+        "first.",
         only="classifier",
     ),
     Parameter(
@@ -127,6 +128,16 @@ PARAMETERS: tuple[Parameter, ...] = (
         only="classifier",
     ),
     CLASS_WEIGHT,
+    Parameter(
+        "criterion",
+        "gini",
+        Options(("gini", "entropy", "error")),
+        "Impurity measure of the splits of the default trees. 'error' is the weighted error "
+        "itself, as in the textbooks; 'gini' and 'entropy' are smooth substitutes, which may pass "
+        "over the stump with the least error.",
+        Peers(sklearn="estimator__criterion"),
+        only="classifier",
+    ),
     replace(MAX_DEPTH, default=1, only="classifier"),
     replace(MAX_DEPTH, default=3, only="regressor"),
     Parameter(

@@ -233,8 +233,8 @@ def refuse(what: str, instead: str = "") -> NoReturn:
     raise NotDifferentiableError(
         f"loss: {what} cannot be used on scores: it drops the derivatives, or its derivative is "
         f"not known. {instead + '. ' if instead else ''}Supported elementwise functions: "
-        f"{elementwise}; array functions: {of_arrays}; indexing; np.logaddexp.reduce. A function "
-        "that returns (gradient, hessian) may use anything."
+        f"{elementwise}; array functions: {of_arrays}; indexing; np.logaddexp.reduce. A loss "
+        "function that returns (gradient, hessian) itself may use any function."
     )
 
 

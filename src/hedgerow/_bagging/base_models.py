@@ -133,7 +133,7 @@ class BaggedModel:
         assert isinstance(self.outputs, ClassOutputs)
         if not self.outputs.is_single:
             raise DataError(
-                f"decision_function is for one output, but y had {len(self.outputs.classes)}."
+                f"decision_function supports one output, but y had {len(self.outputs.classes)}."
             )
         n_classes = len(self.outputs.classes[0])
         for index, base_model in enumerate(self.estimators):

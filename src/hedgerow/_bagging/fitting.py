@@ -82,7 +82,7 @@ def fit_bag(
 def _continued(init_model: Any, kind: type[T]) -> T | None:
     if init_model is not None and not isinstance(init_model, kind):
         raise ParameterError(
-            "warm_start=True continues with the kind of estimator, columns and weights of the last "
+            "warm_start=True needs the same kind of estimator, columns and weights as the last "
             "fit, but they have changed. Fit with warm_start=False instead."
         )
     return init_model
@@ -279,7 +279,7 @@ class BaggingFitting:
             )
         if outputs != self.init_model.outputs:
             raise DataError(
-                "y has other classes or outputs than the fit that warm_start=True continues."
+                "y has different classes or outputs from the fit that warm_start=True continues."
             )
         if not sampling.continues(self.init_model.sampling, n_done):
             raise ParameterError(

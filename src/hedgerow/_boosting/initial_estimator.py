@@ -30,8 +30,8 @@ def require_initial(
     name = type(estimator).__name__
     if isinstance(classes, list) or is_soft:
         raise ParameterError(
-            f"init_estimator={name}: a y of several labels, or of probabilities, has no initial "
-            "estimator. Pass its scores as offset=…, in fit and in predict."
+            f"init_estimator={name}: an initial estimator cannot be used if y is multilabel or "
+            "contains probabilities. Pass its scores as offset=…, in fit and in predict."
         )
     if classes is None:
         if link == "softmax":
@@ -50,8 +50,9 @@ def fit_initial(
     """Return a clone that is fitted; random states that are None get the seed of the fit."""
     if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ParameterError(
-            f"init_estimator={type(estimator).__name__}: its fit takes no sample_weight, which was "
-            "passed. Fit it yourself, and pass its scores as offset=…, in fit and in predict."
+            f"init_estimator={type(estimator).__name__}: its fit does not accept sample_weight, "
+            "which was passed. Fit it yourself, and pass its scores as offset=…, in fit and in "
+            "predict."
         )
     fitted = clone(estimator)
     parameters = fitted.get_params(deep=True)
@@ -79,11 +80,12 @@ def initial_scores(
     scores = scores.reshape(n_rows, -1) if scores.ndim == 1 else scores
     if link == "sorted" and scores.shape[1] == 1:  # one prediction for all quantiles
         scores = np.tile(scores, (1, n_outputs))
-    if scores.shape != (n_rows, n_outputs) or not np.isfinite(scores).all():
+    has_shape = scores.shape == (n_rows, n_outputs)
+    if not has_shape or not np.isfinite(scores).all():
+        problem = "some are not finite" if has_shape else f"their shape is {scores.shape}"
         raise ParameterError(
-            f"init_estimator={type(estimator).__name__}: its predictions have the shape "
-            f"{scores.shape}, or are not finite; they must be numbers of shape "
-            f"({n_rows}, {n_outputs})."
+            f"init_estimator={type(estimator).__name__}: its predictions must be finite numbers of "
+            f"shape ({n_rows}, {n_outputs}), but {problem}."
         )
     return scores
 

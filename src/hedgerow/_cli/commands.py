@@ -49,7 +49,9 @@ class _LazyCommand(click.Command):
 @data_argument
 @truth_options
 @offset_option
-@click.option("--groups", metavar="COL", help="Column of group labels: groups are never split.")
+@click.option(
+    "--groups", metavar="COL", help="Column of group labels; rows of the same group stay together."
+)
 @click.option("--drop", metavar="COL,...", default="", help="Columns to ignore.")
 @reading_options
 @click.option("--task", type=click.Choice(TASKS), help="Default: inferred from the target.")

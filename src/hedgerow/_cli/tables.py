@@ -109,8 +109,8 @@ def _kind_of(path: Path) -> str:
             return kind
     endings = ", ".join(end for ends in FORMATS.values() for end in ends if ".gz" not in end)
     raise DataError(
-        f"{path}: the format is not clear from the file name. Use one of {endings} "
-        "(text also with .gz), or give --format."
+        f"{path}: the format is not clear from the file name. Use one of {endings} (text also with "
+        ".gz), or pass --format."
     )
 
 
@@ -151,7 +151,7 @@ def _read_svmlight(path: Path, n_features: int | None) -> SparseFile:
     # Slow to import, and other formats do not need it.
     from sklearn.datasets import load_svmlight_file
 
-    with as_data_errors(path, "an SVMlight file that fits"):
+    with as_data_errors(path, "an SVMlight file with the expected columns"):
         X, y, qid = load_svmlight_file(str(path), n_features=n_features, query_id=True)
     if X.shape[0] == 0:
         raise DataError(f"{path} has no rows.")

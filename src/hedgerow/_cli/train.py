@@ -127,7 +127,7 @@ class Training:
         methods = {"--test": self.test_file, "--test-size": self.test_size, "--cv": self.n_folds}
         options = [name for name, value in methods.items() if value is not None]
         if len(options) > 1:
-            raise ParameterError(f"{' and '.join(options)} exclude each other: choose one.")
+            raise ParameterError(f"{' and '.join(options)} cannot be combined: choose one.")
         output.require_folder(self.out)
         for name in (MODEL, METRICS, REPORT):
             if (self.out / name).is_dir():
@@ -232,7 +232,7 @@ class Training:
         if evaluation is None or evaluation.test_set is None:
             return "there is no test set to report on"
         if evaluation.test_set.offset is not None:
-            return "reports do not take an offset"
+            return "reports do not support an offset"
         self._note("writing the report")
         try:
             write_report(model, evaluation.test_set, path, self.roles.target, label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
@@ -51,6 +52,18 @@ class Device(Protocol):
 
     def pointer(self, array: DeviceArray) -> int:
         """Return the address of an array."""
+
+    def host_buffer(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Reserve memory of the host that `copy_to_host` can write."""
+
+    def copy_to_host(self, array: DeviceArray, buffer: NDArray[np.uint8]) -> None:
+        """Queue a copy of an array's bytes to a buffer of the host."""
+
+    def copy_from_host(self, buffer: NDArray[Any], array: DeviceArray) -> None:
+        """Queue a copy of a buffer of the host to the beginning of an array."""
+
+    def marker(self) -> Callable[[], None]:
+        """Return a function that waits for what has been queued so far."""
 
     def launch(
         self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
@@ -129,6 +142,30 @@ class CudaDevice:
         """Return the address of an array."""
         return int(array.data.ptr)
 
+    def host_buffer(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Reserve memory that the device can write: pinned."""
+        with self._active():
+            memory = self._cupy.cuda.alloc_pinned_memory(n_bytes)
+        return np.frombuffer(memory, np.uint8, n_bytes)
+
+    def copy_to_host(self, array: DeviceArray, buffer: NDArray[np.uint8]) -> None:
+        """Queue a copy of an array's bytes to a buffer of the host."""
+        with self._active():
+            array.data.copy_to_host_async(buffer.ctypes.data, buffer.nbytes, self._stream)
+
+    def copy_from_host(self, buffer: NDArray[Any], array: DeviceArray) -> None:
+        """Queue a copy of a buffer of the host to the beginning of an array."""
+        with self._active():
+            array.data.copy_from_host_async(buffer.ctypes.data, buffer.nbytes, self._stream)
+
+    def marker(self) -> Callable[[], None]:
+        """Return a function that waits for what has been queued so far."""
+        with self._active():
+            event = self._cupy.cuda.Event(disable_timing=True)
+            event.record(self._stream)
+        wait: Callable[[], None] = event.synchronize
+        return wait
+
     def launch(
         self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
     ) -> None:
@@ -163,9 +200,17 @@ class CudaDevice:
         return run
 
 
+# Devices that a thread has opened: another fit uses the same stream, and its memory again.
+_OPENED = threading.local()
+
+
 def open_device(name: str) -> Device:
     """Return the device that a name stands for: "cuda" or "cuda:N"."""
-    return CudaDevice(int(name.partition(":")[2] or 0))
+    index = int(name.partition(":")[2] or 0)
+    opened: dict[int, Device] = _OPENED.__dict__.setdefault("devices", {})
+    if index not in opened:
+        opened[index] = CudaDevice(index)
+    return opened[index]
 
 
 @cache
@@ -187,5 +232,8 @@ def _device(index: int) -> Any:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise DeviceError(f"device='cuda' needs an NVIDIA GPU with a driver: {error}") from error
     if index >= n_devices:
-        raise DeviceError(f"device='cuda:{index}' does not exist: this machine has {n_devices}.")
+        raise DeviceError(
+            f"device='cuda:{index}' does not exist: the number of GPUs in this "
+            f"machine is {n_devices}."
+        )
     return cupy.cuda.Device(index)

@@ -3,6 +3,8 @@
 `CudaEngine` grows the trees of `HistogramEngine`, bit for bit. All trees of a round grow side by
 side, so `grow` computes those of all outputs when it is called for the first. Within a round the
 host queues kernels without looking at numbers of the device; `kernels/state.hpp` describes them.
+Where nothing but the device decides about the next round, it is queued before the host looks at the
+trees of the last: the device does not wait for the host.
 """
 
 from __future__ import annotations
@@ -17,18 +19,18 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._cuda.device import Device, DeviceArray, bytes_to_device
+from hedgerow._cuda.intake import bin_on_device
 from hedgerow._cuda.layout import pack
 from hedgerow._cuda.memory import (
     BINS,
     GROUP_COLUMNS,
-    PACKED_FROM_ROWS,
     ROW_THREADS,
     Capacity,
     Shape,
     array_bytes,
     check_room,
 )
-from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.binning import BinnedMatrix, UnbinnedMatrix
 from hedgerow._tree.engine import Bag, Sample
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
@@ -54,7 +56,7 @@ _STATE = np.dtype(
         (name, np.int32)
         for name in (
             *("n_leaf_ids", "n_nodes", "n_leaves", "n_slots", "n_frontier", "n_divided", "ahead"),
-            *("is_done", "error", "first_division", "n_divisions", "is_finished"),
+            *("is_done", "error", "first_division", "n_divisions", "n_arrived"),
         )
     ]
 )
@@ -73,7 +75,12 @@ _TEST = np.dtype(
         *((name, np.uint8) for name in ("bin", "missing_left", "categorical", "unused")),
     ]
 )
-_ROUND = np.dtype([("tree_id", np.uint64), ("n_rows", np.uint32), ("has_bag", np.uint32)])
+_ROUND = np.dtype(
+    [
+        ("tree_id", np.uint64),
+        *((name, np.uint32) for name in ("n_rows", "has_bag", "n_arrived", "unused")),
+    ]
+)
 
 
 def struct_sizes(device: Device) -> dict[str, int]:
@@ -107,6 +114,15 @@ class _Output:
         return parts[0], parts[1], parts[2]
 
 
+@dataclass(frozen=True)
+class _QueuedRound:
+    """A round that is queued: its first tree, and where on the host its trees will be."""
+
+    tree_id: int
+    place: int
+    wait: Callable[[], None]
+
+
 def _raise_error(errors: NDArray[np.int32]) -> None:
     if (errors == _OVERFLOW).any():
         raise DivergenceError("the gradients are too large to add up")
@@ -119,8 +135,8 @@ class CudaEngine:
 
     Parameters
     ----------
-    binned : BinnedMatrix
-        The table by column.
+    binned : BinnedMatrix or UnbinnedMatrix
+        The table by column, or numbers that are binned on the device.
     params : GrowthParams
         The growth parameters.
     base_score : float64 array (n_outputs,)
@@ -130,7 +146,11 @@ class CudaEngine:
     """
 
     def __init__(
-        self, binned: BinnedMatrix, params: GrowthParams, base_score: Floats, device: Device
+        self,
+        binned: BinnedMatrix | UnbinnedMatrix,
+        params: GrowthParams,
+        base_score: Floats,
+        device: Device,
     ) -> None:
         self.n_outputs = self.n_trees = len(base_score)
         self.keeps_monotone = True
@@ -152,6 +172,9 @@ class CudaEngine:
         self._loss = _FROM_HOST
         self._target_stride = 0
         self._round: tuple[int, int, bool] | None = None  # what the device expects to be next
+        self._place = 0
+        self._ahead: _QueuedRound | None = None
+        self._runs_ahead, self._is_undisturbed = True, False
         self._trees: list[Tree] = []
 
     # ---- Memory ----------------------------------------------------------------------------------
@@ -165,6 +188,8 @@ class CudaEngine:
             offsets[name] = end
             end += -(-sizes[name] // _ALIGNMENT) * _ALIGNMENT
         self._output = self._device.empty(end, np.uint8)
+        if end <= _LARGE_OUTPUT:
+            self._on_host = [self._device.host_buffer(end) for _ in range(2)]
         arrays = {
             name: self._device.empty(size, np.uint8)
             for name, size in sizes.items()
@@ -175,12 +200,16 @@ class CudaEngine:
         }
         arrays |= {name: self._output[place] for name, place in self._output_places.items()}
         arrays["packed"] = arrays["wide"]  # one of the two is in use
+        arrays["raw"] = arrays["row_words"]  # rows are moved after they are quantised
         return arrays
 
     def _upload_table(self) -> None:
         binned, device, shape = self._binned, self._device, self._shape
         weights = self._params.feature_weights or np.ones(shape.n_features)
-        self._set("by_column", binned.by_column)
+        if isinstance(binned, UnbinnedMatrix):
+            bin_on_device(binned, device, self._arrays["by_column"])
+        else:
+            self._set("by_column", binned.by_column)
         self._set("n_bins", binned.n_bins)
         self._set("is_categorical", binned.is_categorical)
         self._set("feature_weight", np.asarray(weights, np.float64))
@@ -218,7 +247,7 @@ class CudaEngine:
                 "node_capacity": capacity.nodes,
                 "division_capacity": shape.n_outputs * capacity.at_once,
                 "n_slots": capacity.slots,
-                "chunks_wanted": max(1, 4 * self._device.n_processors // shape.n_groups),
+                "histogram_blocks": self._histogram_blocks()[0],
                 "most_divided": capacity.divided,
                 "most_ahead": capacity.at_once,
             }
@@ -252,6 +281,7 @@ class CudaEngine:
             self._scores[...] = scores.reshape(self._scores.shape)
             self._host_is_old = False
         self._device_is_old = True  # the caller may write
+        self._is_undisturbed = False
         return self._scores
 
     def _upload_scores(self) -> None:
@@ -301,18 +331,56 @@ class CudaEngine:
         return self._trees[output]
 
     def _grow_all(self, bag: Bag, tree_id: int) -> list[Tree]:
-        self._upload_scores()
-        self._begin_round(bag, tree_id)
-        updates, n_steps = self._pending, self._capacity.n_steps
+        queued, self._ahead = self._ahead, None
+        if queued is None or self._device_is_old or queued.tree_id != tree_id:
+            self._runs_ahead = self._runs_ahead and queued is None
+            self._round = self._round if queued is None else None
+            self._upload_scores()
+            self._begin_round(bag, tree_id)
+            queued = self._queue(tree_id, self._pending)
+        if self._may_run_ahead(bag):
+            self._ahead = self._queue(tree_id + self.n_outputs, updates=True)
+        output = self._finish(queued)
+        _raise_error(output.states["error"])
+        self._is_undisturbed = True
+        return [self._tree(*output.tree(k)) for k in range(self.n_outputs)]
+
+    def _may_run_ahead(self, bag: Bag) -> bool:
+        """Return whether the next round can be queued before the host has seen this one.
+
+        That needs trees that are finished without a look at them, nothing new from the host, and
+        leaf values and scores that nobody else writes: as far as the last round tells.
+        """
+        is_same = bag.rows is None and self._params.colsample_bytree == 1.0
+        from_device = self._loss != _FROM_HOST and self._output.size <= _LARGE_OUTPUT
+        may = is_same and from_device and self._capacity.is_certain and self._runs_ahead
+        return may and self._is_undisturbed
+
+    def _queue(self, tree_id: int, updates: bool) -> _QueuedRound:
+        """Queue a round, whose trees are copied to one of two places on the host, in turn."""
         self._run(("round", self._loss, updates), partial(self._queue_round, updates))
         self._host_is_old = self._host_is_old or updates
         self._pending = False
-        step = n_steps
-        while not (output := self._read_output()).states["is_done"].all():
+        self._place = 1 - self._place
+        return _QueuedRound(tree_id, self._place, self._copy_output(self._place))
+
+    def _copy_output(self, place: int) -> Callable[[], None]:
+        """Queue the copy of the trees; return a function that waits for it."""
+        if self._output.size <= _LARGE_OUTPUT:
+            self._device.copy_to_host(self._output, self._on_host[place])
+        return self._device.marker()
+
+    def _finish(self, queued: _QueuedRound) -> _Output:
+        """Wait for a round, and continue until its trees are finished."""
+        queued.wait()
+        output = self._read_output(queued.place)
+        step = self._capacity.n_steps
+        while not output.states["is_done"].all():
             self._run(("steps", step), partial(self._queue_steps, step))
-            step += n_steps
-        _raise_error(output.states["error"])
-        return [self._tree(*output.tree(k)) for k in range(self.n_outputs)]
+            self._copy_output(queued.place)()
+            output = self._read_output(queued.place)
+            step += self._capacity.n_steps
+        return output
 
     def _begin_round(self, bag: Bag, tree_id: int) -> None:
         """Tell the device what is different from the last round."""
@@ -327,7 +395,7 @@ class CudaEngine:
             masks = [self._tree_features(tree_id + k) for k in range(self.n_outputs)]
             self._set("tree_features", np.array(masks, np.uint32))
         if self._round != (tree_id, n_rows, has_bag):
-            self._set("round", np.array([(tree_id, n_rows, has_bag)], _ROUND))
+            self._set("round", np.array([(tree_id, n_rows, has_bag, 0, 0)], _ROUND))
         self._round = (tree_id + self.n_outputs, n_rows, has_bag)
 
     def _run(self, key: Hashable, queue: Callable[[], None]) -> None:
@@ -338,43 +406,35 @@ class CudaEngine:
         self._recordings[key]()
 
     def _queue_round(self, updates: bool) -> None:
-        """Queue a round: totals of the gradients, units, integers, and trees."""
+        """Queue a round: gradients, their units and integers, and trees."""
         blocks = (self._row_blocks, 1)
         self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
-        self._launch("units", (1, 1), 128, self._row_blocks)
         self._launch("quantise", blocks, ROW_THREADS, self._loss)
-        self._launch("begin_trees", (1, 1), 128)
         self._queue_steps(0)
 
     def _queue_steps(self, first: int) -> None:
         for step in range(first, first + self._capacity.n_steps):
             self._queue_step(step)
-        self._launch("finish_trees", (1, 1), 32)
 
     def _queue_step(self, step: int) -> None:
         device, shape = self._device, self._shape
         at_once = shape.n_outputs * self._capacity.at_step(step)
-        self._launch("partition", (8 * device.n_processors, 1), 256, step)
-        self._queue_histograms(step)
-        if step == 0:
-            self._launch("sum_root", (shape.n_outputs, 1), 32)
+        if step > 0:  # the root is not divided
+            self._launch("partition", (8 * device.n_processors, 1), 256, step)
+        room = 3 * 4 * BINS * device.histogram_columns
+        self._launch(
+            "histogram", self._histogram_blocks(), device.histogram_threads, step, shared_bytes=room
+        )
         if shape.samples_nodes:
             self._launch("sample_node_features", (2 * at_once, 1), 128, step)
         room = self._sizes["split_shared"]
         self._launch("split", (at_once, shape.n_quads), 256, step, shared_bytes=room)
-        self._launch("plan", (shape.n_outputs, 1), 256, step)
 
-    def _queue_histograms(self, step: int) -> None:
-        """Queue the kernels of both formats; one of them finds that it has nothing to do."""
-        device, shape = self._device, self._shape
-        columns, threads = device.histogram_columns, device.histogram_threads
-        n_parts = shape.n_groups * (GROUP_COLUMNS // columns)
-        word = 4 * BINS * columns
-        if shape.n_rows >= PACKED_FROM_ROWS:
-            grid = (2 * device.n_processors, n_parts)
-            self._launch("histogram", grid, threads, step, shared_bytes=3 * word)
-        grid = (device.n_processors, n_parts)
-        self._launch("histogram_wide", grid, 2 * threads, step, shared_bytes=4 * word)
+    def _histogram_blocks(self) -> tuple[int, int]:
+        """Return the blocks that add up histograms: as many as run at once, for all columns."""
+        device = self._device
+        n_parts = self._shape.n_groups * (GROUP_COLUMNS // device.histogram_columns)
+        return max(1, 2 * device.n_processors // n_parts), n_parts
 
     def _tree_features(self, tree_id: int) -> NDArray[np.uint32]:
         """Return the features that a tree may use, as bits."""
@@ -386,12 +446,12 @@ class CudaEngine:
         flags[np.asarray(sampled, np.intp)] = True
         return np.packbits(flags, bitorder="little").view(np.uint32)
 
-    def _read_output(self) -> _Output:
-        """Wait for the device, and read the trees; large ones only as far as they have nodes."""
+    def _read_output(self, place: int) -> _Output:
+        """Return the trees of a finished round; large ones are read as far as they have nodes."""
         places, n_outputs = self._output_places, self.n_outputs
         if self._output.size <= _LARGE_OUTPUT:
-            read = self._device.read(self._output)
-            parts = {name: read[place].reshape(n_outputs, -1) for name, place in places.items()}
+            read = self._on_host[place]
+            parts = {name: read[at].reshape(n_outputs, -1) for name, at in places.items()}
             return _Output(*(parts[name] for name in _OUTPUT))
         states = self._device.read(self._arrays["trees"])
         n_nodes = int(states.view(_STATE)["n_nodes"].max())
@@ -438,6 +498,8 @@ class CudaEngine:
 
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
+        assert self._ahead is None
+        self._runs_ahead = False  # the caller may replace leaf values
         device, n_rows = self._device, self._binned.n_rows
         number = (np.cumsum(self._trees[output].feature < 0) - 1).astype(np.uint16)
         numbers, leaf = device.upload(number), device.empty(n_rows, np.uint16)
@@ -458,4 +520,4 @@ class CudaEngine:
     def add(self, tree: Tree, output: int, slopes: LeafSlopes | None) -> None:  # noqa: ARG002
         """Have the trees added with the next gradients, once all of a round are grown."""
         assert slopes is None
-        self._pending = output == self.n_trees - 1
+        self._pending = output == self.n_trees - 1 and self._ahead is None

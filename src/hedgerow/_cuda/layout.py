@@ -31,6 +31,7 @@ POINTERS = {
     "parts": "GradientTotals",  # (blocks of the gradient kernel, n_outputs)
     "summaries": "GradientSummary",
     "fixed": "FixedPoint",
+    "raw": "RawGradient",  # (n_outputs, n_rows)
     "packed": "int32_t",  # (n_outputs, n_rows)
     "wide": "GradientSum",
     # The rows of leaves; two buffers take turns.
@@ -66,7 +67,7 @@ NUMBERS = {
     "node_capacity": "int32_t",
     "division_capacity": "int32_t",
     "n_slots": "int32_t",
-    "chunks_wanted": "int32_t",
+    "histogram_blocks": "int32_t",
     "most_divided": "int32_t",
     "most_ahead": "int32_t",
     "unused": "int32_t",

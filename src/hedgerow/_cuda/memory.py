@@ -17,7 +17,6 @@ GROUP_COLUMNS = 32
 QUAD = 4
 BINS = 256
 ROW_THREADS = 256
-PACKED_FROM_ROWS: int = _native.packed_from_rows
 MOST_AHEAD = 64  # leaves whose rows are divided in a step of leaf-wise growth
 MOST_IN_VAIN = 256  # of these in a tree, if they turn out not to be split
 _FIRST_LOOK = 16  # steps of leaf-wise growth, with which trees of 255 leaves are finished
@@ -40,6 +39,8 @@ class Capacity:
         Histograms.
     n_steps : int
         Steps after which the host looks whether trees are finished; most trees are.
+    is_certain : bool
+        Whether all trees are.
     """
 
     max_leaves: int
@@ -47,6 +48,7 @@ class Capacity:
     at_once: int
     slots: int
     n_steps: int
+    is_certain: bool = False
 
     @classmethod
     def of(cls, params: GrowthParams, n_rows: int) -> Capacity:
@@ -62,7 +64,7 @@ class Capacity:
             return cls(most, divided, at_once, 1 + divided, min(_FIRST_LOOK, most))
         # The children of the last level are not searched, so they need no histograms.
         slots = min(most, 1 << (depth - 1)) if depth else most
-        return cls(most, most - 1, max(1, most // 2), slots, depth or 8)
+        return cls(most, most - 1, max(1, most // 2), slots, depth or 8, bool(depth))
 
     @property
     def leaves(self) -> int:
@@ -130,7 +132,7 @@ def array_bytes(
         "fixed": k * sizes["FixedPoint"],
         "loss_parameter": 8 * k,
         "tree_features": 4 * k * shape.mask_words,
-        "round": 16,
+        "round": 24,
         "leaves": k * capacity.leaves * sizes["Leaf"],
         "frontier": 4 * k * 2 * capacity.leaves,
         "batch": 4 * k * capacity.leaves,

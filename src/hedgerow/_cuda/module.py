@@ -120,7 +120,7 @@ def _test_arithmetic(module: KernelModule) -> None:
     for array, result in zip(expected, results, strict=True):
         if array.tobytes() != result.get().tobytes():
             raise DeviceError(
-                "The GPU's arithmetic differs from the CPU's, and so would models: "
+                "The GPU's arithmetic differs from the CPU's, so models would differ as well: "
                 f"{result.get().tolist()} instead of {array.tolist()}. Please report this, with "
                 "the versions of CuPy and of the driver."
             )

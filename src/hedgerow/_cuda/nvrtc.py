@@ -38,9 +38,16 @@ def version() -> tuple[int, int]:
 
 
 def compile_cubin(
-    source: str, headers: Mapping[str, str], architecture: int, defines: Mapping[str, int]
+    source: str,
+    headers: Mapping[str, str],
+    architecture: int,
+    defines: Mapping[str, int],
+    form: str = "CUBIN",
 ) -> bytes:
-    """Compile a source, which may include headers by name, for an architecture such as 90."""
+    """Compile a source, which may include headers by name, for an architecture such as 90.
+
+    The `form` "PTX" is the code before registers are assigned, as text, which tests read.
+    """
     options = [
         *FLAGS,
         f"--gpu-architecture=sm_{architecture}",
@@ -57,7 +64,7 @@ def compile_cubin(
     try:
         if library.nvrtcCompileProgram(program, len(options), _strings(options)):
             raise CompileError(_text(program, "ProgramLog"))
-        return _bytes(program, "CUBIN")
+        return _bytes(program, form)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -139,6 +139,40 @@ class BinnedMatrix:
         return replace(self, by_row=by_row, width=width, places=places)
 
 
+@dataclass(frozen=True, eq=False)
+class UnbinnedMatrix:
+    """A dense table of floats that its engine maps to bins, with the bins."""
+
+    table: BinnableTable
+    n_bins: NDArray[np.int32]
+    is_categorical: NDArray[np.bool_]
+    threshold_values: NDArray[np.float64]
+    threshold_starts: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.table.n_features
+
+    @property
+    def numbers(self) -> NDArray[Any]:
+        """The table."""
+        assert self.table.dense is not None
+        return self.table.dense
+
+
+def is_array_of_floats(table: BinnableTable) -> bool:
+    """Return whether a table is one array of floats in memory, which is not binned yet."""
+    if table.dense is None or table.reads_columns or table.shared_bins is not None:
+        return False
+    return table.dense.dtype.kind == "f" and table.dense.dtype.itemsize in (4, 8)
+
+
 def _rebuild(state: tuple[Any, ...], columns_only: bool) -> BinnedMatrix:
     matrix = BinnedMatrix(*state)
     return matrix if columns_only else matrix.with_places(matrix.places)
@@ -374,6 +408,12 @@ class Binner:
             del piece  # before the next is bound
         binned = self._binned(by_column, by_row)
         return binned if columns_only else self.with_rows(binned, threads=threads)
+
+    def leave_unbinned(self, table: BinnableTable) -> UnbinnedMatrix:
+        """Return a table of floats for an engine that maps it to these bins."""
+        return UnbinnedMatrix(
+            table, self.n_bins, self.is_categorical, self.threshold_values, self.threshold_starts
+        )
 
     def _binned(
         self, by_column: NDArray[np.uint8], by_row: NDArray[np.uint8] | None

@@ -246,7 +246,7 @@ def _report_infinite(values: NDArray[Any], where: Callable[[int], str]) -> NoRet
     column = int(infinite.any(axis=0).argmax())
     raise DataError(
         f"{where(column)} contains infinity (first in row {infinite[:, column].argmax()}). Replace "
-        "infinities by NaN, which means missing, or by a large finite number."
+        "infinities with NaN, which means missing, or with a large finite number."
     )
 
 

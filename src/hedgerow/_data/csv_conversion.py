@@ -75,8 +75,8 @@ def _targets(sources: Sequence[str], folder: Path) -> list[Path]:
     for target in targets:
         if target.exists():
             raise DataError(
-                f"to: {target} already exists, and is not replaced. Open it with ParquetTable, "
-                "remove it, or choose another folder."
+                f"to: {target} already exists and will not be overwritten. Open it with "
+                "ParquetTable, remove it, or choose another folder."
             )
     return targets
 

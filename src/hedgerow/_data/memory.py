@@ -95,8 +95,8 @@ def memory_estimate(
 
     Returns
     -------
-    MemoryEstimate ``total`` is the peak memory of the process in bytes, and ``parts`` lists its
-    components.
+    MemoryEstimate
+        ``total`` is the peak memory of the process in bytes, and ``parts`` lists its components.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def forecast(
     get = _parameters(estimator)
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if get(name) == value:
-            raise ParameterError(f"memory_estimate has no forecast for {name}={value!r}.")
+            raise ParameterError(f"memory_estimate does not support {name}={value!r}.")
     peaks = [_growth(get, n_rows, n_features, n_outputs, of_rows)]
     if get("n_estimators") == "auto":
         peaks.append(_search(get, n_rows, n_features, n_outputs, of_rows))
@@ -254,8 +254,8 @@ def _parameters(estimator: BaseEstimator | None) -> Callable[[str], Any]:
         return _DEFAULTS.__getitem__
     if not hasattr(estimator, "boosting"):
         raise ParameterError(
-            f"estimator={type(estimator).__name__}: memory_estimate forecasts gradient boosting "
-            "only. The memory of other models depends on how large their trees become."
+            f"estimator={type(estimator).__name__}: memory_estimate supports only gradient "
+            "boosting. The memory of other models depends on how large their trees become."
         )
     return lambda name: getattr(estimator, name, _DEFAULTS[name])
 

@@ -267,7 +267,7 @@ def _unknown_name(name: Name, names: Names, parameter: str, otherwise: str) -> P
 
 def _no_column(column: Any, parameter: str, otherwise: str) -> ParameterError:
     kinds = f"column names, column indices, {otherwise}" if otherwise else "column names or indices"
-    return ParameterError(f"{parameter} holds {column!r}, but it must hold {kinds}.")
+    return ParameterError(f"{parameter} contains {column!r}, but it must contain {kinds}.")
 
 
 def _is_nameless(current: Names, learned: Names) -> bool:

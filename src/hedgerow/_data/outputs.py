@@ -56,7 +56,7 @@ class ClassOutputs:
         classes, index = read_class_columns(y, n_rows)
         most = max(map(len, classes))
         if most > MAX_CLASSES:
-            raise DataError(f"y holds {most} classes; at most {MAX_CLASSES} are supported.")
+            raise DataError(f"y has {most} classes; at most {MAX_CLASSES} are supported.")
         return cls(tuple(classes)), index
 
     def __eq__(self, other: object) -> bool:

@@ -55,8 +55,8 @@ class FileState:
             now = os.stat(self.path)  # noqa: PTH116  a path may be bytes that pathlib refuses
         except OSError as error:
             raise DataError(
-                f"{self.path} cannot be read any more: {error.strerror}. A ParquetTable is read "
-                "several times; its files must stay as they are."
+                f"{self.path} can no longer be read: {error.strerror}. A ParquetTable is read "
+                "several times; its files must not change."
             ) from error
         if (now.st_size, now.st_mtime_ns) != (self.size, self.changed):
             raise DataError(

@@ -115,7 +115,9 @@ def _check_keep(keep: Any) -> None:
 def _classes_of(model: Any) -> NDArray[Any]:
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba") or not isinstance(classes, np.ndarray):
-        raise ParameterError(f"proba=True: a {type(model).__name__} predicts no probabilities.")
+        raise ParameterError(
+            f"proba=True: a {type(model).__name__} does not predict probabilities."
+        )
     return classes
 
 
@@ -138,6 +140,6 @@ def _joined(kept: Mapping[str, Any], columns: Mapping[str, Any]) -> Any:
 
     for name in kept:
         if name in columns:
-            raise DataError(f"keep: the predictions have a column {name!r} of their own.")
+            raise DataError(f"keep: {name!r} is also the name of a column of the predictions.")
     arrays = {name: pa.array(np.ascontiguousarray(column)) for name, column in columns.items()}
     return pa.table({**kept, **arrays})

@@ -46,7 +46,7 @@ def read_group_sizes(group: Any) -> QueryNumbers:
     column = read_column(group, "group")
     sizes = np.zeros(1) if isinstance(column, LabelColumn) else column.values
     if sizes.min() < 1 or (sizes != np.floor(sizes)).any():
-        raise DataError("group must hold the number of rows of each query: ints, 1 or more.")
+        raise DataError("group must contain the number of rows of each query, as ints >= 1.")
     if sizes.sum(dtype=np.float64) > MAX_ROWS:
         raise DataError(f"group adds up to more than {MAX_ROWS} rows.")
     first = workers().first_row(len(sizes))  # queries of the workers before this one
@@ -58,7 +58,7 @@ def read_relevance(y: Any, n_rows: int) -> NDArray[np.float64]:
     relevance = read_regression_target(y, n_rows, estimator_name="this ranker")
     if relevance.min() < 0.0:
         row = int(relevance.argmin())
-        raise DataError(f"y is {relevance[row]:g} in row {row}, but relevances are 0 or more.")
+        raise DataError(f"y is {relevance[row]:g} in row {row}, but relevance must be 0 or more.")
     return relevance
 
 

@@ -92,7 +92,7 @@ def refuse_more_rows(n_rows: int, most: int, learner: str) -> None:
     if n_rows > most:
         raise DataError(
             f"X has {n_rows:,} rows, but {learner} is limited to {most:,}. Use a sample of the "
-            "rows, or sum up equal rows by sample_weight."
+            "rows, or merge identical rows and set their sample_weight."
         )
 
 
@@ -149,7 +149,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
-        raise DataError(f"{name} does not have the shape of an array: {error}") from error
+        raise DataError(f"{name} cannot be converted to an array: {error}") from error
     return array
 
 
@@ -227,7 +227,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         raise
     if isinstance(frame, nw.LazyFrame):
         raise ColumnTypeError(
-            "X is a lazy table, which is not computed yet: call its collect() (Polars) or "
+            "X is a lazy table, which has not been computed yet: call its collect() (Polars) or "
             "compute() (Dask) first."
         )
     if isinstance(frame, nw.Series):
@@ -463,7 +463,7 @@ def _other_names_error(i: int, row: Mapping[Any, Any], names: list[Any]) -> Data
     missing = [name for name in names if name not in row]
     extra = [name for name in row if name not in names]
     return DataError(
-        f"X: row {i} has different names than row 0."
+        f"X: row {i} has different names from row 0."
         + (f" It has no {listed(missing)}: use None for a missing value." if missing else "")
         + (f" Row 0 has no {listed(extra)}." if extra else "")
     )

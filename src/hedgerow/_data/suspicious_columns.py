@@ -210,7 +210,7 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
         bad = non_numeric_values(column)
         beside = f": {bad}" if bad.count else ""
         warn_user(
-            f"y holds {n_classes:,} classes that are numbers as strings{beside}. If y is a "
+            f"y has {n_classes:,} classes that are numbers stored as strings{beside}. If y is a "
             "quantity, convert it, for example with pd.to_numeric(y, errors='coerce'), drop the "
             "rows that are then missing, and use a regressor.",
             DataWarning,
@@ -218,9 +218,9 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
         )
     elif n_rows >= _FEW_ROWS and n_classes > 0.5 * n_rows:
         warn_user(
-            f"y holds {n_classes:,} classes in {n_rows:,} rows, so most classes have one row and "
-            "cannot be learned. If y is a quantity, use a regressor; an identifier is not "
-            "a target.",
+            f"y has {n_classes:,} classes in {n_rows:,} rows, so most classes have one row and "
+            "cannot be learned. If y is a quantity, use a regressor; an identifier is not a "
+            "target.",
             DataWarning,
             about="y",
         )

@@ -342,8 +342,9 @@ def as_matrix(table: Table, category_bins: CategoryBins = ()) -> NDArray[Any]:
 def needs_matrix_error(what: str) -> DataError:
     """Return the error for something that needs all numbers of a table that is read from files."""
     return DataError(
-        f"{what} needs the numbers of all rows in memory, but X is a ParquetTable, which is read a "
-        "few columns at a time. Read some of its rows into memory: table.sample(100_000).read()."
+        f"{what} needs the original values of all rows in memory, but X is a ParquetTable, which "
+        "is read a few columns at a time. Read some of its rows into memory: "
+        "table.sample(100_000).read()."
     )
 
 

@@ -101,7 +101,7 @@ def read_classification_target(
     warn_of_many_classes(len(classes), workers().count(len(index)), column)
     if len(classes) < fewest_classes:
         raise DataError(
-            f"y holds one class only ({classes.tolist()[0]!r}), but {estimator_name} needs at "
+            f"y contains only one class ({classes.tolist()[0]!r}), but {estimator_name} needs at "
             "least two classes."
         )
     return classes, index
@@ -131,12 +131,14 @@ def read_labels(y: Any, n_rows: int) -> tuple[list[NDArray[Any]], NDArray[np.flo
     for j, labels in enumerate(classes):
         if len(labels) > 2:
             raise DataError(
-                f"Column {j} of y holds {len(labels)} classes, but a multilabel y has two classes "
+                f"Column {j} of y has {len(labels)} classes, but a multilabel y has two classes "
                 "per column; for more, use sklearn.multioutput.MultiOutputClassifier."
             )
         if len(labels) == 1:
             if labels[0] not in (0, 1):
-                raise DataError(f"Column {j} of y holds one class only ({labels.tolist()[0]!r}).")
+                raise DataError(
+                    f"Column {j} of y contains only one class ({labels.tolist()[0]!r})."
+                )
             index[:, j] = labels[0]
             classes[j] = np.array([0, 1], labels.dtype)
     return classes, index.astype(np.float64)
@@ -225,8 +227,8 @@ def read_fitted_classes(
     unknown = [label for label in labels.tolist() if label not in index_of]
     if unknown:
         raise DataError(
-            f"y holds {unknown[0]!r}, which is not among the classes {list(index_of)!r} "
-            f"of {estimator_name}."
+            f"y contains {unknown[0]!r}, which is not among the classes {list(index_of)!r} of "
+            f"{estimator_name}."
         )
     return np.array([index_of[label] for label in labels.tolist()], np.int64)[index]
 
@@ -259,11 +261,13 @@ def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
     if column.kind != "string" or bad.count == bad.n_rows:
         return DataError(
             f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
-            "learns numbers. Convert y to numbers, or use a classifier."
+            "needs a numeric target. Convert y to numbers, or use a classifier."
         )
     fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
     rows = ", and drop the rows that are then missing" if bad.count else ""
-    return DataError(f"y holds strings, but {estimator_name} learns numbers: {bad}. {fix}{rows}.")
+    return DataError(
+        f"y holds strings, but {estimator_name} needs a numeric target: {bad}. {fix}{rows}."
+    )
 
 
 def require_moderate(weights: NDArray[np.float64], name: str) -> None:
@@ -296,7 +300,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     if weights.min(initial=0.0) < 0:
         row = int(np.argmax(weights < 0))
         raise DataError(
-            f"sample_weight is negative in row {row} ({weights[row]}). Weights are 0 or more."
+            f"sample_weight is negative in row {row} ({weights[row]}). Weights must be 0 or more."
         )
     if not workers().any(bool(weights.any())):
         raise DataError("sample_weight is zero in every row.")
@@ -486,8 +490,8 @@ def _encode_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int6
     """Return the distinct numbers, sorted, and each row's index among them."""
     if values.dtype.kind == "f" and not (values == np.floor(values)).all():
         raise DataError(
-            "Unknown label type: continuous. y holds fractions, which do not look like classes. "
-            "Use a regressor, or convert y to strings if each distinct number is a class."
+            "Unknown label type: continuous. y contains fractions, which do not look like class "
+            "labels. Use a regressor, or convert y to strings if each distinct number is a class."
         )
     low, high = int(values.min()), int(values.max())
     if high - low >= _COUNTABLE or max(abs(low), abs(high)) > 2**53:
@@ -512,7 +516,7 @@ def class_weight_vector(
     unknown = [label for label in class_weight if label not in index_of]
     if unknown and len(class_weight) - len(unknown) < len(classes):
         raise ParameterError(
-            f"class_weight has {unknown!r}, but y has the classes {list(index_of)!r}."
+            f"class_weight refers to {unknown!r}, but the classes of y are {list(index_of)!r}."
         )
     for label, weight in class_weight.items():
         if weight not in NOT_NEGATIVE:

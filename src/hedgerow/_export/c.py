@@ -33,7 +33,7 @@ def c_header(model: PortableModel, name: str) -> str:
     values = {
         "p": p,
         "P": p.upper(),
-        "title": f"A {model.kind} as a function of C.",
+        "title": f"A {model.kind} as a C function.",
         "origin": model.origin,
         "n_columns": len(model.columns),
         "n_predictions": model.n_predictions,

@@ -27,7 +27,7 @@ def javascript_module(model: PortableModel) -> str:
     """Return the source of a module that exports `predict`."""
     trees = flat_trees(model.ensemble)
     values = {
-        "title": f"A {model.kind} as a function of JavaScript.",
+        "title": f"A {model.kind} as a JavaScript function.",
         "origin": model.origin,
         "columns": _array(string(column.name) for column in model.columns),
         "predictions": _array(map(string, model.prediction_names)),

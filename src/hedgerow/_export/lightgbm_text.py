@@ -70,8 +70,8 @@ def _check(model: PortableModel) -> None:
             )
         if column.has_unknown_bin:
             raise ExportError(
-                f"LightGBM's text format cannot hold this model: unknown categories of column "
-                f"{column.name!r} go another way than missing ones. Export it as 'c', "
+                "LightGBM's text format cannot represent this model: unknown categories of column "
+                f"{column.name!r} do not take the same branch as missing values. Export it as 'c', "
                 "'javascript', 'python' or 'sql'."
             )
         _check_name(column.name)

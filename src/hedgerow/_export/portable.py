@@ -141,9 +141,9 @@ def portable(estimator: Estimator) -> PortableModel:
     if isinstance(fitted, TreeCommittee):
         return _committee(estimator, fitted)
     raise ExportError(
-        f"this {type(estimator).__name__} cannot be exported: gradient boosting, random forests, "
-        "extra trees, decision trees, AdaBoost of its own trees and bagging of trees that are "
-        "grown on bins can."
+        f"this {type(estimator).__name__} cannot be exported. Supported are gradient boosting, "
+        "random forests, extra trees, decision trees, AdaBoost classifiers with the default "
+        "trees, and bagging of histogram-based trees."
     )
 
 
@@ -151,13 +151,13 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
     model = internals(estimator).model()
     if model.zero_is_missing is not None:
         raise ExportError(
-            "this model cannot be exported: 0 counts as missing in it, which no format has."
+            "this model cannot be exported: it treats 0 as missing, which no format supports."
         )
     if model.init_estimator is not None:
         raise ExportError(
-            f"the trees add to what init_estimator={type(model.init_estimator).__name__} predicts, "
-            "which cannot be exported with them. Fit with offset=… in place of init_estimator: the "
-            "exported scores are then those to which the offset is added."
+            "the trees are added to the predictions of "
+            f"init_estimator={type(model.init_estimator).__name__}, which cannot be exported. Fit "
+            "with offset=… instead of init_estimator, and add the offset to the exported scores."
         )
     names = tuple(internals(estimator).output_names(model))
     classes: tuple[NDArray[Any], ...] = ()

@@ -27,7 +27,7 @@ def python_source(model: PortableModel) -> str:
     """Return the source of a module with a function `predict`."""
     trees = flat_trees(model.ensemble)
     values = {
-        "title": f"A {model.kind} as a function of Python.",
+        "title": f"A {model.kind} as a Python function.",
         "origin": model.origin,
         "columns": _tuple(repr(column.name) for column in model.columns),
         "predictions": repr(model.prediction_names),

@@ -84,9 +84,9 @@ def _check(model: PortableModel, link: str) -> None:
     if link not in _OBJECTIVES:
         reason = f"XGBoost has no objective whose predictions are computed from scores by {link!r}"
     elif model.ensemble.slopes is not None:
-        reason = "XGBoost has no linear_leaves"
+        reason = "XGBoost does not support linear_leaves"
     elif model.calibration is not None:
-        reason = "XGBoost has no calibration"
+        reason = "XGBoost does not support calibration"
     for column in model.columns:
         if column.categories is None:
             continue

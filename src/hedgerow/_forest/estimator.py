@@ -169,7 +169,7 @@ class Forest(LeafEstimator):
             )
         outputs, target = type(model.outputs).learn(y, model.n_rows)
         if outputs != model.outputs:
-            raise DataError("y has other classes or outputs than the y of fit.")
+            raise DataError("y has different classes or outputs from the y of fit.")
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:
@@ -310,8 +310,8 @@ class ForestRegressor(LeafRegressor, Forest):
 
         Returns
         -------
-        array of shape (n_rows, n_quantiles), or (n_rows,) for one number With several outputs,
-        there is an additional last axis.
+        array of shape (n_rows, n_quantiles), or (n_rows,) for one number
+            With several outputs, there is an additional last axis.
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():

@@ -198,7 +198,7 @@ def _check_continues(
         )
     if outputs != init_model.outputs:
         raise DataError(
-            "y has other classes or outputs than the fit that warm_start=True continues."
+            "y has different classes or outputs from the fit that warm_start=True continues."
         )
     if table.n_rows != init_model.n_rows:
         raise DataError(
@@ -209,21 +209,21 @@ def _check_continues(
     had = None if init_model.combinations is None else init_model.combinations.n_inputs
     if (None if n_inputs is None else min(n_inputs, table.n_features)) != had:
         raise ParameterError(
-            f"feature_combinations={n_inputs!r} must be as in the fit that warm_start=True "
-            "continues."
+            f"feature_combinations={n_inputs!r} must be the same as in the fit that "
+            "warm_start=True continues."
         )
 
 
 def _check_same_samples(sampling: BootstrapSamples, last: BootstrapSamples) -> None:
     if sampling != last:
         raise ParameterError(
-            "bootstrap and max_samples must be as in the fit that warm_start=True continues: "
-            "they determine the sample of each tree."
+            "bootstrap and max_samples must be the same as in the fit that warm_start=True "
+            "continues: they determine the sample of each tree."
         )
     if not have_same_classes(sampling, last):
         raise DataError(
-            "y has other classes in some rows than in the fit that warm_start=True continues, and "
-            "the samples of the trees depend on them."
+            "y: some rows have a different class from the fit that warm_start=True continues, and "
+            "the samples of the trees depend on the classes."
         )
 
 

@@ -47,13 +47,16 @@ def read_model(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    fitted estimator Unless it is a model of Hedgerow, it has an attribute ``origin_``: library,
-    version, format and objective of the model.
+    fitted estimator
+        Unless it is a model of Hedgerow, it has an attribute ``origin_``: library, version, format
+        and objective of the model.
 
     Raises
     ------
-    ModelFileError If the file is damaged, is not a model, or is a model that has no counterpart in
-    Hedgerow. OSError If the file does not exist or cannot be read.
+    ModelFileError
+        If the file is damaged, is not a model, or is a model that has no counterpart in Hedgerow.
+    OSError
+        If the file does not exist or cannot be read.
     """
     name = os.fsdecode(path)
     status = Path(name).stat()
@@ -145,7 +148,8 @@ def from_lightgbm(model: Any) -> Any:
 
     Returns
     -------
-    fitted estimator As `read_model` returns it, with the classes of an LGBMClassifier.
+    fitted estimator
+        As `read_model` returns it, with the classes of an LGBMClassifier.
     """
     booster = getattr(model, "booster_", model)
     to_text = getattr(booster, "model_to_string", None)
@@ -169,7 +173,8 @@ def from_xgboost(model: Any) -> Any:
 
     Returns
     -------
-    fitted estimator As `read_model` returns it, with the classes of an XGBClassifier.
+    fitted estimator
+        As `read_model` returns it, with the classes of an XGBClassifier.
     """
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     if not hasattr(booster, "save_raw"):
@@ -227,8 +232,9 @@ def from_sklearn(model: Any) -> Any:
 
     Returns
     -------
-    fitted estimator An estimator of the same kind, with an attribute ``origin_``: library, version,
-    class and loss.
+    fitted estimator
+        An estimator of the same kind, with an attribute ``origin_``: library, version, class and
+        loss.
     """
     from sklearn import ensemble
     from sklearn.utils.validation import check_is_fitted

@@ -85,7 +85,8 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    fitted estimator An estimator of the class that was saved.
+    fitted estimator
+        An estimator of the class that was saved.
 
     Raises
     ------

@@ -85,7 +85,9 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     algorithm = _read_algorithm(stored.field("algorithm"))
     classes = read_some_classes(stored.field("classes"), kind)
     is_classifier = classes is not None
-    require(isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has another algorithm")
+    require(
+        isinstance(algorithm, R2) != is_classifier, f"a {kind.__name__} has a different algorithm"
+    )
     attributes: dict[str, Any] = {}
     if classes is not None:
         require(len(classes) == getattr(algorithm, "n_classes", None), "n_classes is wrong")

@@ -94,7 +94,7 @@ def _read_base_models(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes = read_columns(stored)
     rows, n_rows = read_samples(stored.field("rows"), stored, outputs)
     columns, n_features = read_samples(stored.field("columns"))
-    require(n_features == attributes.get("n_features_in_"), "samples have other columns")
+    require(n_features == attributes.get("n_features_in_"), "samples have different columns")
     weights = fixed = None
     if stored.flag("is_weighted"):
         weights = stored.arrays("draws.", ["weights"])["weights"]

@@ -70,7 +70,7 @@ def _require_names(
         return
     expected = [] if names is None else names.tolist()
     fits = set(own.tolist()) <= set(expected) if takes_queries else own.tolist() == expected
-    require(fits, "a base model has other column names")
+    require(fits, "a base model has different column names")
 
 
 def require_numbers(base_model: Any, n_outputs: int = 1) -> None:
@@ -98,12 +98,12 @@ def require_classes(
     are_as_many = len(listed) == len(classes) and isinstance(own_classes, list) == (
         len(classes) > 1
     )
-    require(are_as_many, "a base model has another number of outputs")
+    require(are_as_many, "a base model has a different number of outputs")
     for own, allowed in zip(listed, classes, strict=True):
         # Numbers are compared by value, which is how they are looked up among the classes.
         is_subset = set(own.tolist()) <= set(allowed.tolist())
         alike = (own.dtype.kind in "UO") == (allowed.dtype.kind in "UO")
-        require(is_subset and alike, "a base model has other classes")
+        require(is_subset and alike, "a base model has different classes")
     has_shares = not shares or hasattr(base_model, "predict_proba")
     require(has_shares, f"a {type(base_model).__name__} does not predict probabilities")
 

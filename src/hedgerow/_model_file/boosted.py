@@ -92,9 +92,9 @@ def _write_initial(estimator: Any) -> tuple[Document, Arrays]:
 
     if not is_supported(estimator):
         raise TypeError(
-            f"init_estimator={type(estimator).__name__} cannot be saved in a model file, since it "
-            "is not an estimator of this library. Save the model with joblib or skops, or fit it "
-            "with offset=…, the scores of the initial estimator, and save both by themselves."
+            f"init_estimator={type(estimator).__name__} cannot be saved in a model file, because "
+            "it is not an estimator of Hedgerow. Save the model with joblib or skops; or fit it "
+            "with offset=… (the scores of the initial estimator), and save the two separately."
         )
     return write_estimator(estimator)
 

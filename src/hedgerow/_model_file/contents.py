@@ -21,6 +21,7 @@ from hedgerow._boosting import (
     GradientBoostingRegressor,
     GradientBoostingSurvival,
 )
+from hedgerow._ensemble import EnsembleClassifier, EnsembleRegressor
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._forest import (
     ExtraTreesClassifier,
@@ -28,7 +29,16 @@ from hedgerow._forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from hedgerow._model_file import adaboost, bagging, boosted, neighbors, stagewise, svm, trees
+from hedgerow._model_file import (
+    adaboost,
+    bagging,
+    boosted,
+    ensemble,
+    neighbors,
+    stagewise,
+    svm,
+    trees,
+)
 from hedgerow._model_file.container import Arrays, Document
 from hedgerow._model_file.origin import read_origin, write_origin
 from hedgerow._model_file.stored import MOST_DEPTH, Stored, require
@@ -69,6 +79,7 @@ _KINDS: dict[str, FileKind] = {
         (stagewise.write, stagewise.read, (StagewiseClassifier, StagewiseRegressor)),
         (trees.write_tree, trees.read_tree, (DecisionTreeClassifier, DecisionTreeRegressor)),
         (bagging.write, bagging.read, (BaggingClassifier, BaggingRegressor)),
+        (ensemble.write, ensemble.read, (EnsembleClassifier, EnsembleRegressor)),
         (trees.write_forest, trees.read_forest, (RandomForestClassifier, RandomForestRegressor)),
         (trees.write_forest, trees.read_forest, (ExtraTreesClassifier, ExtraTreesRegressor)),
         (neighbors.write, neighbors.read, (KNeighborsClassifier, KNeighborsRegressor)),
@@ -82,10 +93,20 @@ _KINDS: dict[str, FileKind] = {
 # Parameters that may be functions, random states or other objects that are not stored.
 _MAY_BE_NOT_STORED = {
     *("loss", "eval_metric", "random_state", "categorical_features", "class_weight", "oob_score"),
+    *("estimators", "cv"),
     *("estimator", "init", "init_estimator", "weights", "metric", "kernel"),
 }
-# Parameters that files leave out if they are None, as files did before there was such a parameter.
-_LEFT_OUT_IF_NONE = ("init_estimator",)
+# Parameters that files of some estimators leave out if they have their defaults, as files did
+# before there was such a parameter: the same model is the same file.
+_LEFT_OUT_IF_DEFAULT: Mapping[str, tuple[str, ...]] = {
+    "init_estimator": ("GradientBoosting",),
+    "prune": ("GradientBoosting",),
+    "voting": ("RandomForest", "ExtraTrees"),
+    "class_weight": ("Bagging", "AdaBoost", "KNeighbors", "RadiusNeighbors", "Stagewise"),
+    "criterion": ("AdaBoost",),
+    "search": ("Stagewise",),
+    "normalise": ("Stagewise",),
+}
 # Parameters that do not affect the model: its file is the same for any number of threads, and
 # for any device.
 _NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
@@ -122,18 +143,35 @@ def _full_name(kind: type[Any]) -> str:
 
 
 def _write_parameters(estimator: Estimator) -> Document:
+    later = {
+        parameter.name
+        for parameter in parameters_of(estimator)
+        if type(estimator).__name__.startswith(_LEFT_OUT_IF_DEFAULT.get(parameter.name, ()))
+        and parameter.is_default(getattr(estimator, parameter.name))
+    }
     return {
         name: write_parameter(value)
         for name, value in estimator.get_params(deep=False).items()
-        if name not in _NOT_PART_OF_MODEL and not (name in _LEFT_OUT_IF_NONE and value is None)
+        if name not in _NOT_PART_OF_MODEL and name not in later
     }
 
 
 def write_parameter(value: Any) -> Any:
-    """Return a parameter as JSON values; an estimator of the library with its parameters."""
+    """Return a parameter as JSON values; estimators of the library with their parameters."""
+    if _are_named_estimators(value):
+        others = [each for _, each in value if not is_supported(each)]
+        if others:
+            return encode(others[0])
+        return {"estimators": [[name, write_parameter(each)] for name, each in value]}
     if not is_supported(value):
         return encode(value)
     return {"estimator": type(value).__name__, "parameters": _write_parameters(value)}
+
+
+def _are_named_estimators(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return all(isinstance(pair, tuple) and hasattr(pair[-1], "get_params") for pair in value)
 
 
 def read_estimator(document: Document, arrays: Mapping[str, NDArray[Any]]) -> Any:
@@ -194,6 +232,13 @@ def _read_parameters(stored: Any, kind: type[Any], depth: int = 0) -> dict[str, 
 
 def read_parameter(stored: Any, depth: int = 0) -> Any:
     """Read the output of `write_parameter`; `depth` counts the enclosing estimators."""
+    if isinstance(stored, dict) and set(stored) == {"estimators"}:
+        pairs = stored["estimators"]
+        are_pairs = isinstance(pairs, list) and all(
+            isinstance(pair, list) and len(pair) == 2 for pair in pairs
+        )
+        require(are_pairs, "the estimators are not pairs of a name and an estimator")
+        return [(name, read_parameter(each, depth)) for name, each in pairs]
     if not (isinstance(stored, dict) and set(stored) == {"estimator", "parameters"}):
         return decode(stored)
     require(depth < MOST_DEPTH, f"estimators are nested more than {MOST_DEPTH} deep")

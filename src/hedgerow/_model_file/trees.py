@@ -191,7 +191,7 @@ def _read_unpacked(kind: type[Any], stored: Stored, schema: TableSchema) -> dict
     fits = ensemble.value.shape[1] == ensemble.n_outputs == outputs.n_values
     require(fits, "the leaves do not have a value for each output")
     require(not ensemble.base_score.any(), "a forest has a base score")
-    require(ensemble.arithmetic == OWN_ARITHMETIC, "a forest has another arithmetic")
+    require(ensemble.arithmetic == OWN_ARITHMETIC, "a forest has a different arithmetic")
     sampling, n_rows = read_samples(stored.field("draws"))
     require(stored.score("oob_score") is None, "a forest of another library has an oob_score")
     is_plain = not (stored.flag("has_combinations") or stored.flag("keeps_targets"))
@@ -295,5 +295,5 @@ def _read_leaf_targets(stored: Stored, forest: PackedForest) -> LeafTargets:
     require(n_rows > 0 and len(arrays["weights"]) == n_rows, "targets and weights differ in number")
     require((rows < n_rows).all(), "a leaf refers to a row that is out of range")
     require((arrays["weights"] >= 0).all(), "a weight is negative")
-    require(arrays["targets"].shape[1] == forest.n_values, "targets have other outputs")
+    require(arrays["targets"].shape[1] == forest.n_values, "targets have different outputs")
     return LeafTargets(**arrays)

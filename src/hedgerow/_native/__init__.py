@@ -24,11 +24,11 @@ def _choose_level(override: str | None, best: str, built: Sequence[str]) -> str:
         return override
     compiled = f"compiled: {', '.join(built) or 'none'}"
     if override is None:
-        raise ImportError(f"no kernels for this processor, which runs {best!r}; {compiled}")
+        raise ImportError(f"no kernels for this processor, which supports {best!r}; {compiled}")
     if override not in _KNOWN:
         raise ImportError(f"HEDGEROW_ISA={override!r} is unknown; allowed: {', '.join(_KNOWN)}")
     if override > best:
-        raise ImportError(f"HEDGEROW_ISA={override!r}, but this processor only runs {best!r}")
+        raise ImportError(f"HEDGEROW_ISA={override!r}, but this processor only supports {best!r}")
     raise ImportError(f"HEDGEROW_ISA={override!r} is not part of this build; {compiled}")
 
 

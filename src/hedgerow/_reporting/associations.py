@@ -49,7 +49,7 @@ def associations(
     `order` are the columns, the most important first; only pairs of the first ones are compared.
     """
     if outcome.n_rows < FEWEST_ROWS:
-        return {"absent": f"they take at least {FEWEST_ROWS} rows."}
+        return {"absent": f"at least {FEWEST_ROWS} rows are needed."}
     rows = some_rows(outcome.n_rows, MOST_ROWS)
     series_of = {j: _series(columns[j], rows) for j in order[:MOST_COLUMNS]}
     usable = [series for series in series_of.values() if series is not None]

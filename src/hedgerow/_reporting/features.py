@@ -50,7 +50,7 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     except (AttributeError, HedgerowError):
         return {"absent": f"{type(model).__name__} has no importances of its own."}
     if len(importances) != len(columns):
-        return {"absent": "the importances of the model are not those of the columns."}
+        return {"absent": "the importances of the model do not refer to columns."}
     return {"what": "share of the total gain", **_ordered(importances, columns)}
 
 

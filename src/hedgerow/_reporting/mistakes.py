@@ -53,7 +53,7 @@ def mistake_kinds(outcome: Outcome, n_rows: int) -> list[MistakeKind]:
 def _of_classes(outcome: ClassOutcome, n_rows: int) -> list[MistakeKind]:
     wrong = outcome.index != outcome.predicted
     if len(outcome.classes) != 2:
-        meaning = "Misclassified rows, the least probability for the true class first."
+        meaning = "Misclassified rows, those with the lowest probability of the true class first."
         return _kinds(2 * n_rows, ("Most confident mistakes", meaning, outcome.surprise, wrong))
     (k,) = outcome.scored_classes
     positive, negative = brief(outcome.classes[k]), brief(outcome.classes[1 - k])

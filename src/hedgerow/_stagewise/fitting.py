@@ -192,7 +192,7 @@ def _require_valid_init(
     init_model, init = settings.init_model, settings.estimator.init
     if init_model is not None and init_model.link != loss.link:
         raise ParameterError(
-            f"loss={settings.estimator.loss!r} has another link than the rounds that "
+            f"loss={settings.estimator.loss!r} has a different link from the rounds that "
             "warm_start=True continues."
         )
     if is_classification and _is_model(init) and not hasattr(init, "predict_proba"):

@@ -368,7 +368,7 @@ def classification_loss(loss: Any, n_classes: int) -> StagewiseLoss:
     if loss == "exponential":
         if n_classes > 2:
             raise DataError(
-                f"Only binary classification is supported. y holds {n_classes} classes, but "
+                f"Only binary classification is supported. y has {n_classes} classes, but "
                 "loss='exponential' supports two; loss='log_loss' supports more."
             )
         return AdaBoostLoss()

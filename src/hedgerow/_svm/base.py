@@ -58,7 +58,7 @@ def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:
     if schema.categories:
         where = column_label(schema.feature_names, min(schema.categories))
         raise DataError(
-            f"{where} holds strings or categories, but {estimator_name} computes with numbers. "
+            f"{where} holds strings or categories, but {estimator_name} needs numeric columns. "
             "Encode the column first, for example with sklearn.preprocessing.OneHotEncoder in a "
             "pipeline."
         )

@@ -57,8 +57,8 @@ class DecisionTree(LeafEstimator):
 
         Returns
         -------
-        Bunch ``ccp_alphas``, increasing from 0, and ``impurities``, the total impurity of the
-        leaves.
+        Bunch
+            ``ccp_alphas``, increasing from 0, and ``impurities``, the total impurity of the leaves.
         """
         check_parameters(self)
         unpruned = grow(self, self._outputs, X, y, sample_weight)

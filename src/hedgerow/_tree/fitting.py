@@ -85,9 +85,9 @@ def grow(
     )
     if table.is_streamed and estimator.splitter != "hist":
         raise ParameterError(
-            f"splitter={estimator.splitter!r} needs the numbers of all rows in memory, but X is a "
-            "ParquetTable, of which only the bins are. Set splitter='hist', or read the table: "
-            "X.read()."
+            f"splitter={estimator.splitter!r} needs the original values of all rows in memory, but "
+            "a fit to a ParquetTable keeps only the binned values. Set splitter='hist', or read "
+            "the table: X.read()."
         )
     outputs: Outputs
     read: Any

@@ -14,6 +14,7 @@ from hedgerow._estimator import Estimator
 from hedgerow._params import (
     AUTO,
     COUNT,
+    FLAG,
     FRACTION,
     NOT_NEGATIVE,
     NOTHING,
@@ -33,7 +34,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
         "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
         "from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees it is "
-        "64, or no limit if max_depth is given.",
+        "64, or no limit if max_depth is set.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -89,6 +90,15 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         group="Regularisation",
     ),
     Parameter(
+        "prune",
+        False,
+        FLAG,
+        "Whether min_split_gain is applied after growth: trees are grown without it, and splits "
+        "are then cut from the bottom up, if both children are leaves and the gain is not above "
+        "min_split_gain. A split that gains little is kept if splits below it gain enough.",
+        group="Regularisation",
+    ),
+    Parameter(
         "max_delta_step",
         0.0,
         NOT_NEGATIVE,
@@ -102,10 +112,10 @@ GROW_POLICY = Parameter(
     "auto",
     any_of(Options(get_args(GrowPolicy)), AUTO),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
-    "leaves of a level before the next level. 'symmetric' splits all leaves of a level by the same "
-    "test, the one with the largest sum of their gains; min_split_gain is the minimum of that sum. "
-    "It needs splitter='hist'. 'auto' is chosen from the data if n_estimators is 'auto', and is "
-    "'leafwise' otherwise.",
+    "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
+    "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
+    "total. It needs splitter='hist'. 'auto' is chosen from the data if n_estimators is 'auto', "
+    "and is 'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -143,7 +153,10 @@ class GrowthParams:
     reg_lambda, reg_alpha : float
         L2 and L1 penalty on leaf weights.
     min_split_gain : float
-        Minimum gain of a split (γ).
+        Minimum gain of a split (γ) during growth.
+    prune_below : float
+        Minimum gain of splits whose children are leaves, applied after growth, from the bottom up;
+        0 is no pruning. It is subtracted from all gains, as min_split_gain is.
     max_delta_step : float
         Maximum absolute leaf weight before shrinkage; 0 is no limit.
     learning_rate : float
@@ -189,6 +202,7 @@ class GrowthParams:
     reg_lambda: float = 1.0
     reg_alpha: float = 0.0
     min_split_gain: float = 0.0
+    prune_below: float = 0.0
     max_delta_step: float = 0.0
     learning_rate: float = 0.1
     grow_policy: GrowPolicy = "leafwise"
@@ -217,7 +231,9 @@ class GrowthParams:
         parameters = vars(estimator)
         names = (field.name for field in fields(cls) if field.name in parameters)
         values: dict[str, Any] = {name: parameters[name] for name in names}
-        limits = {name: 0 for name, value in values.items() if value is None}
+        limits: dict[str, float] = {name: 0 for name, value in values.items() if value is None}
+        if parameters.get("prune", False):
+            limits |= {"min_split_gain": 0.0, "prune_below": values["min_split_gain"]}
         return cls(**values | limits | others)
 
     def usable_features(self, n_features: int) -> list[int]:

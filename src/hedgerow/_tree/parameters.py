@@ -49,9 +49,9 @@ CLASS_CRITERION = Parameter(
     "gini",
     Options(("gini", "entropy", "log_loss", "gain_ratio", "error")),
     "Impurity measure of splits: 'gini', or 'entropy' in bits; 'log_loss' is the same as "
-    "'entropy'. 'gain_ratio' is C4.5's: the best splits of the features by entropy are compared by "
-    "gain divided by split information. 'error' is the fraction of misclassified rows; among "
-    "splits with equal errors Gini decides.",
+    "'entropy'. 'gain_ratio' is that of C4.5: the best split of each feature by entropy is "
+    "compared with the others by its gain divided by its split information. 'error' is the "
+    "fraction of misclassified rows; ties between splits are broken by Gini impurity.",
     _same("criterion"),
     only="classifier",
 )
@@ -59,9 +59,9 @@ NUMBER_CRITERION = Parameter(
     "criterion",
     "squared_error",
     Options(("squared_error", "absolute_error")),
-    "Impurity measure of splits: 'squared_error' is the mean squared deviation from the mean, "
-    "which leaves predict; 'absolute_error' is the mean absolute deviation from the median, which "
-    "leaves predict, and is slower.",
+    "Impurity measure of splits: 'squared_error' is the mean squared deviation from the mean, and "
+    "leaves predict the mean; 'absolute_error' is the mean absolute deviation from the median, "
+    "and leaves predict the median, which is slower.",
     _same("criterion"),
     only="regressor",
 )

@@ -28,7 +28,7 @@ def on_client(
             f"client={short_repr(client)} is not allowed; it must be a distributed.Client."
         )
     if getattr(client, "status", "running") in ("closing", "closed"):
-        raise ParameterError("client is closed. Make another one, as in distributed.Client().")
+        raise ParameterError("client is closed. Create a new one, as in distributed.Client().")
     shared = client.scatter([_Shared(run)], broadcast=True, hash=False)[0]
     futures = [
         client.submit(_run_fold, shared, number, *split, pure=False)

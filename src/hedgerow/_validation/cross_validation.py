@@ -129,8 +129,9 @@ def cross_validate(
 
     Returns
     -------
-    CrossValidation Scores, out-of-fold predictions and models. The keys of scikit-learn's
-    `cross_validate` work as well, as in ``result["test_score"]``.
+    CrossValidation
+        Scores, out-of-fold predictions and models. The keys of scikit-learn's `cross_validate` work
+        as well, as in ``result["test_score"]``.
 
     Notes
     -----
@@ -210,7 +211,8 @@ def _check_options(model: Any, values: tuple[Any, ...], params: Mapping[str, Any
         )
     if "eval_set" in params:
         raise ParameterError(
-            "early_stopping=True uses the holdout as eval_set; params must not have one."
+            "early_stopping=True uses the test rows of each fold as eval_set; params must not "
+            "contain one."
         )
 
 

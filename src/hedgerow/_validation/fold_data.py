@@ -231,7 +231,7 @@ def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: b
         raise ParameterError(f"cv={cv!r} has no folds.")
     for number, split in enumerate(splits, 1):
         if not all(map(len, split)):
-            raise ParameterError(f"cv: the training set or the holdout of fold {number} is empty.")
+            raise ParameterError(f"cv: the training set or the test set of fold {number} is empty.")
     return splits
 
 
@@ -252,5 +252,5 @@ def require_weights(splits: list[Split], weights: NDArray[np.float64] | None) ->
     for number, (train, holdout) in enumerate(splits, 1):
         if not (weights[train].any() and weights[holdout].any()):
             raise DataError(
-                f"sample_weight is zero in the whole training set or holdout of fold {number}."
+                f"sample_weight is zero in the whole training set or test set of fold {number}."
             )

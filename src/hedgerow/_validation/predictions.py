@@ -92,8 +92,9 @@ class OutOfFold:
         are_numbers = self.total.dtype != object
         if not are_numbers and self.times[rows].any():
             raise ParameterError(
-                "cv has some rows in more than one holdout, and classes have no mean. Set "
-                "method='predict_proba' or 'decision_function', or use each row once."
+                "With this cv, some rows are in more than one test set, but predicted classes "
+                "cannot be averaged. Set method='predict_proba' or 'decision_function', or use a "
+                "cv that tests each row once."
             )
         if are_numbers:
             self.total[rows] += prediction

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow._result import GREEN, GREY, Columns, Result, texts
 from hedgerow._types import Floats
+from hedgerow._validation.by_round import RoundsByFold, rounds_by_fold
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,29 @@ class CrossValidation(Result):
     def std(self) -> dict[str, float]:
         """The standard deviation of each metric over the folds."""
         return {name: float(values.std()) for name, values in self.scores.items()}
+
+    def by_round(
+        self, X: Any, y: Any, metric: str | None = None, sample_weight: Any = None
+    ) -> RoundsByFold:
+        """Return a metric on the holdouts after each round, and its mean over the folds.
+
+        The round with the best mean is a number of rounds chosen by cross-validation.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The arguments of `cross_validate`.
+        metric : str, optional
+            A metric of gradient boosting by name; by default the log loss, or the root mean squared
+            error.
+
+        Returns
+        -------
+        RoundsByFold
+            ``best_round``, ``mean`` and ``folds``; ``plot()`` draws the curves of the folds and
+            their mean.
+        """
+        return rounds_by_fold(self, X, y, metric, sample_weight)
 
     def keys(self) -> tuple[str, ...]:
         """Return the keys of scikit-learn's `cross_validate` by which the result can be indexed.

@@ -132,7 +132,7 @@ class FoldHoldout:
             return prediction_of(self.scores, internals(self.model).model().link)
         raise ParameterError(
             f"scoring: {type(self.model).__name__} has no predict_proba, which this metric needs. "
-            "scikit-learn's scorers may need less, such as 'accuracy' or 'roc_auc'."
+            "Some of scikit-learn's scorers, such as 'accuracy' or 'roc_auc', do not need it."
         )
 
     @cached_property

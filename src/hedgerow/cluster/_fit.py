@@ -79,8 +79,9 @@ def _fit(
     _require_distributable(estimator)
     if isinstance(X, ParquetTable):
         raise DataError(
-            "X is a ParquetTable, which one machine reads. On a cluster each worker passes its own "
-            "rows; hedgerow.dask reads Parquet files with dask.dataframe.read_parquet."
+            "X is a ParquetTable, which is read on a single machine. On a cluster, each worker "
+            "passes its own rows; hedgerow.dask reads Parquet files with "
+            "dask.dataframe.read_parquet."
         )
     model: Any = estimator
     terms = Workers(communicator).objects(_Terms.of(model, X, arguments))

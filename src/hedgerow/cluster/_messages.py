@@ -178,7 +178,7 @@ class InboxCommunicator(MessageCommunicator):
         self._inbox.pop(self._number, None)
         self._number += 1
         wrong = [sender for sender, (other, _) in messages.items() if other != kind]
-        return f"worker {wrong[0]} made another call than worker {self.rank}" if wrong else None
+        return f"worker {wrong[0]} made a different call from worker {self.rank}" if wrong else None
 
     # ---- for transports --------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class InboxCommunicator(MessageCommunicator):
         elif kind == ABORT:
             self._end(payload.decode(errors="replace"))
         elif kind == GOODBYE:
-            self._lose(sender, "it has ended its part")
+            self._lose(sender, "it has already finished")
 
     def _keep(self, sender: int, kind: int, number: int, payload: bytes) -> None:
         with self._changed:

@@ -228,13 +228,13 @@ class SocketCommunicator(MessageCommunicator):
                 self._end(payload.decode(errors="replace"))
                 return
             if other == GOODBYE:
-                raise ConnectionError("it has ended its part")
+                raise ConnectionError("it has already finished")
             if other == HEARTBEAT:
                 continue
             if its_number != number:
                 raise _BadMessageError(f"sent message {its_number} out of order")
             if other != kind:
-                raise _BadMessageError(f"made another call than worker {self.rank}")
+                raise _BadMessageError(f"made a different call from worker {self.rank}")
             received[peer] = payload
             return
 
@@ -465,7 +465,7 @@ class _Mesh:
     # ---- calls to workers of lower rank ----------------------------------------------------------
 
     def _call(self, peer: int) -> socket.socket:
-        why: object = "the time was over"
+        why: object = "it timed out"
         while monotonic() < self.deadline:
             try:
                 return self._greet(peer)

@@ -164,6 +164,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     reg_lambda: float | Literal["auto"]
     reg_alpha: float
     min_split_gain: float
+    prune: bool
     max_delta_step: float
     max_bins: int
     subsample: float | Literal["auto"]
@@ -220,6 +221,7 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -282,6 +284,7 @@ class GradientBoostingRanker(DaskRanking):
     reg_lambda: float | Literal["auto"]
     reg_alpha: float
     min_split_gain: float
+    prune: bool
     max_delta_step: float
     max_bins: int
     subsample: float | Literal["auto"]
@@ -335,6 +338,7 @@ class GradientBoostingRanker(DaskRanking):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",
@@ -405,6 +409,7 @@ class GradientBoostingRegressor(DaskBoosting):
     reg_lambda: float | Literal["auto"]
     reg_alpha: float
     min_split_gain: float
+    prune: bool
     max_delta_step: float
     max_bins: int
     subsample: float | Literal["auto"]
@@ -474,6 +479,7 @@ class GradientBoostingRegressor(DaskBoosting):
         reg_lambda: float | Literal["auto"] = "auto",
         reg_alpha: float = 0.0,
         min_split_gain: float = 0.0,
+        prune: bool = False,
         max_delta_step: float = 0.0,
         max_bins: int = 255,
         subsample: float | Literal["auto"] = "auto",

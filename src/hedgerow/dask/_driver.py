@@ -201,8 +201,8 @@ class FitRun:
         if self.workers is not None:
             if isinstance(self.workers, str) or not self.workers:
                 raise ParameterError(
-                    f"workers={self.workers!r} must be a list of addresses of Dask workers, with "
-                    "one or more."
+                    f"workers={self.workers!r} must be a nonempty list of addresses of Dask "
+                    "workers."
                 )
             unknown = set(self.workers) - set(running) - self.excluded
             if unknown and not self.excluded:

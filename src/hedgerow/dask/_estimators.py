@@ -93,11 +93,11 @@ class DaskEstimator(Estimator):
             client = self.client if self.client is not None else get_client()
         except ValueError:
             raise ParameterError(
-                "There is no Dask client. Make one first, as in client = distributed.Client(), or "
-                "pass client=… to the constructor."
+                "There is no Dask client. Create one first, as in client = distributed.Client(), "
+                "or pass client=… to the constructor."
             ) from None
         if client.status in ("closing", "closed"):
-            raise ParameterError("client is closed. Make another one, as in distributed.Client().")
+            raise ParameterError("client is closed. Create a new one, as in distributed.Client().")
         if client.asynchronous:
             raise ParameterError(
                 "client is asynchronous, but a fit waits for its result: use a client with "
@@ -224,8 +224,9 @@ class DaskBoosting(DaskScores):
 
         Raises
         ------
-        ClusterError If workers were lost more often than ``hedgerow.retries`` in Dask's
-        configuration allows, or a partition cannot be loaded.
+        ClusterError
+            If workers were lost more often than ``hedgerow.retries`` in Dask's configuration
+            allows, or a partition cannot be loaded.
         """
         train = {"X": X, "y": y, "sample_weight": sample_weight}
         train |= {"groups": groups, "offset": offset}

@@ -183,7 +183,9 @@ def _require_columns(first: Layout, layout: Layout, name: str, number: int, othe
     what = "in another order"
     if only or extra:
         what = f"without {only}" if only else f"with {extra} in addition"
-    raise DataError(f"{name}: partition {other} has other columns than partition {number}: {what}.")
+    raise DataError(
+        f"{name}: partition {other} has different columns from partition {number}: {what}."
+    )
 
 
 def _column(layout: Layout, name: str, j: int) -> str:

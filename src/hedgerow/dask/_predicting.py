@@ -45,8 +45,9 @@ def predict(model: Any, X: Any, *, offset: Any = None) -> Any:
 
     Returns
     -------
-    Dask Series, DataFrame or Array With the partitions of X. For a DataFrame, a Series with the
-    index of X, or a DataFrame if there are several outputs; for an Array, an Array.
+    Dask Series, DataFrame or Array
+        With the partitions of X. For a DataFrame, a Series with the index of X, or a DataFrame if
+        there are several outputs; for an Array, an Array.
     """
     return _by_partition(model, X, "predict", offset)
 
@@ -83,9 +84,9 @@ def shap_values(model: Any, X: Any) -> Any:
 
     Returns
     -------
-    Dask DataFrame or Array With the partitions of X: the ``values`` of
-    `hedgerow.explain.shap_values`. For a DataFrame, a DataFrame with its columns and index, or an
-    Array if the model has several outputs.
+    Dask DataFrame or Array
+        With the partitions of X: the ``values`` of `hedgerow.explain.shap_values`. For a DataFrame,
+        a DataFrame with its columns and index, or an Array if the model has several outputs.
     """
     return _by_partition(model, X, "shap_values")
 

@@ -87,7 +87,7 @@ class AccumulatedEffects(Result):
     def _title(self) -> str:
         points = " × ".join(str(len(values)) for values in self.grid)
         what = " and ".join(self.features) + (" together" if len(self.features) > 1 else "")
-        return f"AccumulatedEffects of {what} on {self.unit}: {points} points, {self.n_rows} rows"
+        return f"AccumulatedEffects of {what} ({self.unit}): {points} points, {self.n_rows} rows"
 
     def _columns(self) -> Columns:
         return grid_columns(self.features, self.grid, self.output_names, self.average)

@@ -148,5 +148,5 @@ def _by_shapley_values(model: Any, X: Any) -> Importance:
         by_output=sizes,
         output_names=explained.output_names,
         kind="shap",
-        unit=f"{_UNITS['shap']}, {explained.unit}",
+        unit=f"{_UNITS['shap']} ({explained.unit})",
     )

@@ -74,7 +74,7 @@ class InteractionStrength(Result):
 
     def _title(self) -> str:
         return (
-            f"InteractionStrength of {len(self.features)} columns on {self.unit}: "
+            f"InteractionStrength of {len(self.features)} columns ({self.unit}): "
             f"{len(self.pairs)} pairs, {self.n_rows} rows, strongest first"
         )
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NoReturn
 from hedgerow._arguments import unknown_name_error
 from hedgerow.plot._calibration import CalibrationDisplay
 from hedgerow.plot._decision_boundary import DecisionBoundaryDisplay
+from hedgerow.plot._feature_map import FeatureMapDisplay
 from hedgerow.plot._importance import ImportanceDisplay
 from hedgerow.plot._learning_curve import LearningCurveDisplay
 from hedgerow.plot._partial_dependence import PartialDependenceDisplay
@@ -25,6 +26,7 @@ from hedgerow.plot._voting import MarginDisplay, StrengthCorrelationDisplay
 __all__ = [
     "CalibrationDisplay",
     "DecisionBoundaryDisplay",
+    "FeatureMapDisplay",
     "ImportanceDisplay",
     "LearningCurveDisplay",
     "MarginDisplay",

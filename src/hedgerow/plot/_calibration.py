@@ -87,7 +87,8 @@ class CalibrationDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted binary classifier Any with `predict_proba`.
+        estimator : fitted binary classifier
+            Any with `predict_proba`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         n_bins : int, default=10

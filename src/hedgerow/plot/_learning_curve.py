@@ -218,7 +218,7 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     is_classes = isinstance(outputs, ClassOutputs)
     learned, truth = type(outputs).learn(y, len(leaves))
     if learned != outputs:
-        raise DataError("y has other classes or outputs than the y of fit.")
+        raise DataError("y has different classes or outputs from the y of fit.")
     votes = inner.values(getattr(model, "voting", "soft"))
     values = forest.value if votes is None else votes
     sums, n_votes = np.zeros((len(leaves), values.shape[1])), np.zeros(len(leaves))

@@ -1,4 +1,4 @@
-"""The `plot` method of the results of `hedgerow.explain`.
+"""The `plot` method of the results of `hedgerow.explain`, and of some of `hedgerow.theory`.
 
 Results are in a lower layer, and import this module when they are plotted (`hedgerow._result`).
 """
@@ -13,9 +13,12 @@ from hedgerow.explain._importance import Importance
 from hedgerow.explain._interaction import InteractionStrength
 from hedgerow.explain._shap import ShapValues
 from hedgerow.plot._display import short
+from hedgerow.plot._function_space import FIGURE_SIZE as DESCENT_SIZE
+from hedgerow.plot._function_space import draw_descent
 from hedgerow.plot._importance import ImportanceDisplay, bars_size, names_of
 from hedgerow.plot._partial_dependence import OverColumns, alone, draw_panel, fit_panels
 from hedgerow.plot._shap import ShapBeeswarmDisplay
+from hedgerow.theory._function_space import FunctionDescent
 
 MOST_BARS = 20
 FIGURE_SIZE = 6.0, 3.8  # inches
@@ -63,6 +66,8 @@ def draw(result: Result, ax: Any) -> None:
     if isinstance(result, OverColumns):
         draw_panel(ax, result)
         fit_panels([ax], [result])
+    elif isinstance(result, FunctionDescent):
+        draw_descent(result, ax)
     else:
         display_of(result).plot(ax)
 
@@ -71,6 +76,8 @@ def figure_size(result: Result) -> tuple[float, float]:
     """Return the size of a new figure for a result, in inches."""
     if isinstance(result, OverColumns):
         return alone(result)
+    if isinstance(result, FunctionDescent):
+        return DESCENT_SIZE
     if display_of.dispatch(type(result)) is display_of.dispatch(Result):
         return FIGURE_SIZE  # for results that draw themselves
     return bars_size(min(MOST_BARS, len(display_of(result).names)))

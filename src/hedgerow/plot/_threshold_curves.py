@@ -117,7 +117,7 @@ def scores_of_arrays(
     return _both(Scored(truth == positive, score, weight, str(classes[positive]), within))
 
 
-_ACCEPTED = "a fitted classifier of two classes"
+_ACCEPTED = "a fitted binary classifier"
 
 
 def _both(scored: Scored) -> Scored:
@@ -223,7 +223,8 @@ class _ThresholdCurveDisplay(Display):
 
         Parameters
         ----------
-        estimator : fitted binary classifier Any with `predict_proba` or `decision_function`.
+        estimator : fitted binary classifier
+            Any with `predict_proba` or `decision_function`.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
         sample_weight : array of shape (n_rows,), optional

@@ -200,7 +200,7 @@ def _ensemble(model: Any) -> Ensemble:
     ensemble: Ensemble = inner.ensemble
     if ensemble.value.shape[1] > 1:
         raise ParameterError(
-            "model: each tree adds to several outputs, which one picture cannot show. Fit with "
+            "model: each tree adds to several outputs, which one plot cannot show. Fit with "
             "multi_strategy='separate', or to two classes."
         )
     if ensemble.slopes is not None or getattr(inner, "init_estimator", None) is not None:

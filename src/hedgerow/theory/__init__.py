@@ -7,6 +7,8 @@ Each function returns a result with named fields, which is printed as a table, d
 from hedgerow.theory._bias_and_variance import bias_variance
 from hedgerow.theory._bounds import AdaBoostBound, ForestBound, adaboost_bound, forest_bound
 from hedgerow.theory._decomposition import SquaredErrorDecomposition, ZeroOneDecomposition
+from hedgerow.theory._diversity import EnsembleDiversity, diversity
+from hedgerow.theory._function_space import FunctionDescent, function_descent
 from hedgerow.theory._margin import Margins, margins
 from hedgerow.theory._objective import Objective, objective
 from hedgerow.theory._structure import NodeSums, StructureScore, structure_score
@@ -21,7 +23,9 @@ from hedgerow.theory._voting import (
 
 __all__ = [
     "AdaBoostBound",
+    "EnsembleDiversity",
     "ForestBound",
+    "FunctionDescent",
     "MajorityVote",
     "MajorityVoteCurve",
     "Margins",
@@ -33,7 +37,9 @@ __all__ = [
     "adaboost_bound",
     "bias_variance",
     "bootstrap_coverage",
+    "diversity",
     "forest_bound",
+    "function_descent",
     "majority_vote",
     "majority_vote_curve",
     "majority_vote_error",

@@ -177,7 +177,8 @@ def _require_rows(model: Any, X: Any) -> None:
         last = np.flatnonzero(model.resets_)[-1] + 1
         raise ParameterError(
             f"model: in round {last} of this {type(model).__name__} the weights were reset, so the "
-            "product over all rounds is not a bound. Pass X and y: the mean of e^(−½ y f) is one."
+            "product over all rounds is not a bound. Pass X and y, so that the mean of e^(−½ y f) "
+            "can be used as a bound instead."
         )
 
 

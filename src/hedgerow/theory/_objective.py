@@ -44,7 +44,7 @@ def objective(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Objectiv
     Parameters
     ----------
     model : fitted GradientBoostingClassifier or GradientBoostingRegressor
-        With unchanged parameters since its fit. Its loss is 'log_loss', 'exponential',
+        Its parameters must not have changed since the fit. Its loss is 'log_loss', 'exponential',
         'squared_error', 'absolute_error', 'quantile' with one level, or 'poisson'.
     X, y : rows and their targets
         Usually the training set; on other rows Ω is the same.
@@ -114,11 +114,7 @@ class Objective(Result):
         return f"Objective: {len(self.rounds) - 1} rounds"
 
     def _figures(self) -> dict[str, float]:
-        return {
-            "Σ l": float(self.loss[-1]),
-            "Σ Ω": float(self.penalty[-1]),
-            "objective": self.total,
-        }
+        return {"Σ l + Σ Ω": self.total}
 
     def _columns(self) -> Columns:
         return {
@@ -146,7 +142,7 @@ def _require_sum(model: Any) -> None:
             hasattr(model, "auto_") and model.auto_.n_members > 1
         ),
         "linear_leaves=True gives leaves slopes": fitted.ensemble.slopes is not None,
-        "init_estimator adds scores that are no trees": fitted.init_estimator is not None,
+        "init_estimator adds scores that do not come from trees": fitted.init_estimator is not None,
     }
     for reason, applies in reasons.items():
         if applies:

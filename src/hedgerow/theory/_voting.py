@@ -128,8 +128,8 @@ def majority_vote(
       normal Z that all share and a Z_i of its own. r, the correlation of these numbers, is such
       that the indicators have the correlation ρ.
 
-    Both are the binomial sum for ρ = 0, and ε for ρ = 1: then all classifiers err together. For
-    even n, half of the probability of a tie is added.
+    Both give the binomial sum for ρ = 0, and ε for ρ = 1, because all classifiers then err
+    together. For even n, half of the probability of a tie is added.
 
     Parameters
     ----------

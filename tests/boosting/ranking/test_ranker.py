@@ -151,13 +151,13 @@ def test_rows_of_queries_may_be_mixed(fitted):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "qid .* group .* qid_column .* but got none"),
-        ({"qid": QID, "group": GROUP}, "but got qid and group"),
+        ({}, "qid .* group .* qid_column .* got none"),
+        ({"qid": QID, "group": GROUP}, "got qid and group"),
         ({"qid": QID[:-1]}, f"qid has {N - 1} rows, but X has {N} rows"),
         ({"group": GROUP[:-1]}, r"group sums to \d+ rows, but X has \d+ rows"),
-        ({"group": [N - 1, 1.5]}, "ints, 1 or more"),
-        ({"group": [N, 0]}, "ints, 1 or more"),
-        ({"group": ["a"]}, "ints, 1 or more"),
+        ({"group": [N - 1, 1.5]}, "as ints >= 1"),
+        ({"group": [N, 0]}, "as ints >= 1"),
+        ({"group": ["a"]}, "as ints >= 1"),
         ({"group": [2**62, 2**62]}, "adds up to more"),
         ({"qid": np.where(QID == 3, np.nan, QID)}, "qid contains NaN"),
         ({"qid": np.column_stack([QID, QID])}, "qid should be a 1d array"),

@@ -145,7 +145,7 @@ def test_gaps_strings_and_infinities_are_refused_by_name(machine):
         ({"cache_size": 0}, "cache_size=0"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"multi_class": "all"}, "multi_class='all'"),
-        ({"class_weight": {"no": 1.0}}, "class_weight has"),
+        ({"class_weight": {"no": 1.0}}, "class_weight refers to"),
     ],
 )
 def test_parameters_that_are_not_allowed_are_named(parameters, pattern):

@@ -221,7 +221,7 @@ class GradientBoosting(TableEstimator):
         if not self.__sklearn_is_fitted__():
             return f"There is no {name} before fit."
         if name == "auto_":
-            return "There is an auto_ with n_estimators='auto' only."
+            return "auto_ exists only with n_estimators='auto'."
         if self.evals_result_:
             return (
                 f"There is no {name}: eval_metric does not say whether higher is better. Let it "
@@ -237,7 +237,7 @@ class GradientBoosting(TableEstimator):
         """The fitted `init_estimator`."""
         fitted = self._fitted_model().init_estimator
         if fitted is None:
-            raise AttributeError("There is an init_estimator_ if init_estimator was set.")
+            raise AttributeError("init_estimator_ exists only if init_estimator was set.")
         return fitted
 
     def __getitem__(self, rounds: slice) -> Self:
@@ -314,9 +314,9 @@ class GradientBoosting(TableEstimator):
         model: BoostedModel = self._fitted_model()
         if model.init_estimator is not None:
             raise ParameterError(
-                "The trees of this model add to what init_estimator predicts, so they explain only "
-                "a part of it. To explain the trees, fit with offset=…, the scores of a fitted "
-                "initial estimator, in place of init_estimator."
+                "The trees of this model are added to the predictions of init_estimator, so they "
+                "explain only part of the score. To explain the trees, fit with offset=… (the "
+                "scores of a fitted initial estimator) instead of init_estimator."
             )
         return AdditiveTrees(
             ensemble=model.ensemble.as_sum(),

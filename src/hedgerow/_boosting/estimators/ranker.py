@@ -250,9 +250,9 @@ class GradientBoostingRanker(OneScore):
         names += [] if self.qid_column is None else ["qid_column"]
         if len(names) != 1:
             raise DataError(
-                "A ranker needs the query of each row, by exactly one of qid (an id for each row), "
-                "group (the number of rows of each query) or the parameter qid_column (a column "
-                f"of X), but got {' and '.join(names) or 'none'}."
+                "A ranker needs the query of each row: pass exactly one of qid (an id for each "
+                "row), group (the number of rows of each query) or the parameter qid_column (a "
+                f"column of X); got {' and '.join(names) or 'none'}."
             )
         if self.qid_column is not None and isinstance(X, ParquetTable):
             raise ParameterError(

@@ -131,7 +131,7 @@ class GradientBoostingSurvival(OneScore):
         """Times of events, and the cumulative hazard from each on, for rows whose score is 0."""
         curve = self._curve()
         if not isinstance(curve, ProportionalHazards):
-            raise AttributeError("There is a baseline hazard with loss='cox' only.")
+            raise AttributeError("The baseline hazard exists only with loss='cox'.")
         return curve.times.copy(), curve.hazard.copy()
 
     @property
@@ -139,7 +139,7 @@ class GradientBoostingSurvival(OneScore):
         """The factor of Z in log T = score + scale · Z."""
         curve = self._curve()
         if not isinstance(curve, AcceleratedTimes):
-            raise AttributeError("There is a scale with loss='aft' only.")
+            raise AttributeError("The scale exists only with loss='aft'.")
         return curve.scale
 
     def _unit(self, model: BoostedModel) -> str:

@@ -35,7 +35,7 @@ PRIOR_ROWS = 2.0
 def require_calibratable(loss: BaseLoss, classes: Any, estimator: Estimator) -> None:
     """Raise if models with this loss cannot be calibrated."""
     if loss.n_targets > 1:
-        raise ParameterError("calibration needs a y of one column; fit one model per column.")
+        raise ParameterError("calibration needs a y with one column; fit one model per column.")
     if isinstance(loss, FormulaLoss) and not loss.predicts_targets:
         raise ParameterError(
             f"loss={estimator.loss!r} cannot be calibrated: its {loss.n_outputs} "

@@ -82,7 +82,7 @@ class CheckpointFile:
     def check_data(self, data: str) -> None:
         """Store the digest of the data; refuse a checkpoint with another."""
         if self.data and self.data != data:
-            raise self._refusal("of a fit to other data")
+            raise self._refusal("of a fit to different data")
         self.data = data
 
     def is_due(self, round_: int, *, is_last: bool) -> bool:

@@ -122,7 +122,7 @@ def require_monotone(ensemble: Ensemble, directions: Sequence[int]) -> None:
     require_no_slopes(ensemble)
     if not all(is_monotone(tree, directions) for tree in ensemble.trees()):
         raise ParameterError(
-            "monotonic_constraints do not hold for the initial model. Start a new one, without "
+            "monotonic_constraints are violated by the initial model. Start a new model, without "
             "warm_start or init_model."
         )
 
@@ -171,7 +171,7 @@ def _read_group(columns: Any, schema: TableSchema) -> set[int]:
     name = "interaction_constraints"
     if not _is_collection(columns) or isinstance(columns, Mapping):
         raise ParameterError(
-            f"{name} holds {columns!r}: each group must be a list of column names or indices."
+            f"{name} contains {columns!r}: each group must be a list of column names or indices."
         )
     group = {column_index(one, schema.feature_names, schema.n_features, name) for one in columns}
     if not group:

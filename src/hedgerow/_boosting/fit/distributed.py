@@ -9,7 +9,6 @@ from hedgerow.exceptions import ParameterError
 # Values of parameters that need all rows in one place, and what to do instead.
 _REFUSED = {
     "splitter": ("exact", "Use splitter='hist'."),
-    "grow_policy": ("symmetric", "Use grow_policy='leafwise' or 'levelwise'."),
     "linear_leaves": (True, "Use linear_leaves=False."),
     "boosting": ("dart", "Use boosting='gradient'."),
 }
@@ -37,7 +36,7 @@ def require_distributable(problem: Problem, settings: Settings) -> None:
     if not isinstance(problem.loss, NativeLoss | RankingLoss | CustomLoss):
         raise _refusal(
             f"loss={settings.params.loss!r}",
-            "Use one of the losses with a name, or a function that returns gradient and hessian.",
+            "Use a built-in loss, or a function that returns gradient and hessian.",
         )
     most = min(settings.params.max_categories, settings.params.max_bins)
     for j, categories in problem.schema.categories.items():

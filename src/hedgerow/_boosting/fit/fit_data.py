@@ -116,6 +116,7 @@ class Settings:
                 "output at a time."
             )
         _require_symmetric_engine(estimator)
+        _require_prunable(estimator)
         if estimator.device != "cpu":
             require_supported(estimator.device, estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
@@ -143,6 +144,21 @@ def _require_symmetric_engine(estimator: TableEstimator) -> None:
                 f"grow_policy='symmetric' cannot be used with {name}={value!r}. Use "
                 f"{name}={advice!r}, or another grow_policy."
             )
+
+
+def _require_prunable(estimator: TableEstimator) -> None:
+    if not estimator.prune:
+        return
+    if estimator.grow_policy == "symmetric":
+        raise ParameterError(
+            "prune=True cannot be used with grow_policy='symmetric': the leaves of a level share "
+            "one test. Use another grow_policy, or prune=False."
+        )
+    if estimator.monotonic_constraints is not None:
+        raise ParameterError(
+            "prune=True cannot be used with monotonic_constraints yet: the values of leaves depend "
+            "on one another. Use prune=False."
+        )
 
 
 def is_auto(value: Any) -> bool:
@@ -440,7 +456,7 @@ def _require_initial_estimator(
     if isinstance(arguments.X, ParquetTable):
         raise ParameterError(
             f"init_estimator={name} needs the table in memory, but X is a ParquetTable. Read the "
-            "table, X.read(), or pass the scores as offset=…."
+            "table with X.read(), or pass the scores as offset=…."
         )
     if problem.initial_model is not None and problem.init_estimator is None:
         raise ParameterError(
@@ -449,8 +465,8 @@ def _require_initial_estimator(
         )
     if arguments.checkpoint is not None and not can_be_stored(params.init_estimator):
         raise ParameterError(
-            f"init_estimator={name} cannot be stored in a checkpoint, since it is not an estimator "
-            "of this library. Fit it yourself, and pass its scores as offset=…."
+            f"init_estimator={name} cannot be stored in a checkpoint, because it is not an "
+            "estimator of Hedgerow. Fit it yourself, and pass its scores as offset=…."
         )
     loss = problem.loss
     require_initial(params.init_estimator, loss.link, problem.classes, is_soft=loss.is_soft)
@@ -468,15 +484,15 @@ def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | N
     for name, value in (("splitter", "exact"), ("linear_leaves", True)):
         if getattr(params, name) == value:
             raise ParameterError(
-                f"{name}={value!r} needs the numbers of all rows in memory, but a fit to a "
-                "ParquetTable or on several workers keeps only their bins. Set splitter='hist' "
-                "and linear_leaves=False, or read the table: X.read()."
+                f"{name}={value!r} needs the original values of all rows in memory, but a fit to a "
+                "ParquetTable or on several workers keeps only the binned values. Set "
+                "splitter='hist' and linear_leaves=False, or read the table: X.read()."
             )
     if initial_model is not None and not _is_on_bins(initial_model):
         raise ParameterError(
-            "the initial model has exact splits or linear leaves, which need the numbers of all "
-            "rows in memory, but a fit to a ParquetTable or on several workers keeps only their "
-            "bins. Read the table: X.read()."
+            "the initial model has exact splits or linear leaves, which need the original values "
+            "of all rows in memory, but a fit to a ParquetTable or on several workers keeps only "
+            "the binned values. Read the table: X.read()."
         )
 
 

@@ -22,11 +22,11 @@ def _objection(model: BoostedModel) -> str | None:
     if model.ensemble.arithmetic.is_mean:
         return "it is the mean of its trees"
     if model.zero_is_missing is not None:
-        return "0 counts as missing in it"
+        return "it treats 0 as missing"
     if model.statistics.columns:
         return "its splits divide the categories of a column in more than 255 ways"
     if not _bins_have_all_thresholds(model):
-        return "it has more than 254 thresholds of a column"
+        return "it has more than 254 thresholds for a column"
     return None
 
 

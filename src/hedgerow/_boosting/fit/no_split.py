@@ -98,7 +98,7 @@ class NoSplit:
                 f"the hessians of all rows sum to {self._hessian:.3g}"
             )
         if "min_split_gain" in limit:
-            return f"no split gains min_split_gain={params.min_split_gain:g}"
+            return f"no split has a gain of at least min_split_gain={params.min_split_gain:g}"
         if "subsample" in limit:
             n_rows = workers().count(self.training_set.train.table.n_rows)
             return f"{self._named(limit)} samples {self._n_sampled} of {n_rows} rows for a round"

@@ -21,7 +21,8 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
 from hedgerow._cuda.device import open_device
 from hedgerow._cuda.engine import CudaEngine
-from hedgerow._data.binning import BinnedMatrix
+from hedgerow._data.binning import BinnedMatrix, UnbinnedMatrix
+from hedgerow._data.sparse_bins import SparseBinnedMatrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
@@ -237,15 +238,14 @@ def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams)
         matrix = training_set.matrix(training_set.train)
         is_categorical = training_set.binner.is_categorical
         return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
-    assert training_set.binned is not None
+    binned = training_set.binned
     if settings.params.device != "cpu":
         device = open_device(settings.params.device)
-        assert isinstance(training_set.binned, BinnedMatrix)
-        return CudaEngine(training_set.binned, growth, base_score, device)
+        assert isinstance(binned, BinnedMatrix | UnbinnedMatrix)
+        return CudaEngine(binned, growth, base_score, device)
+    assert isinstance(binned, BinnedMatrix | SparseBinnedMatrix)
     vector = training_set.problem.has_vector_leaves
-    return HistogramEngine(
-        training_set.binned, growth, base_score, vector=vector, n_threads=n_threads
-    )
+    return HistogramEngine(binned, growth, base_score, vector=vector, n_threads=n_threads)
 
 
 def growth_params(

@@ -16,7 +16,7 @@ from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._boosting.losses import BaseLoss
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
-from hedgerow._data.binning import BinnedMatrix, Binner
+from hedgerow._data.binning import BinnedMatrix, Binner, UnbinnedMatrix, is_array_of_floats
 from hedgerow._data.intake import TableSchema, as_matrix
 from hedgerow._data.sparse_bins import SparseBinnedMatrix, bin_stored, stays_sparse
 from hedgerow._data.target_statistics import TargetStatistics
@@ -24,6 +24,8 @@ from hedgerow._estimator import Estimator
 from hedgerow._tree.structure import Ensemble, Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
+
+TrainingRows = BinnedMatrix | SparseBinnedMatrix | UnbinnedMatrix
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class TrainingSet:
         The target statistics.
     binner : Binner
         The bins.
-    binned : BinnedMatrix or SparseBinnedMatrix, optional
-        The binned rows, unless splits are exact.
+    binned : BinnedMatrix, SparseBinnedMatrix or UnbinnedMatrix, optional
+        The rows for the engine, unless splits are exact: binned, or to be binned by it.
     base_score : array of shape (n_outputs,)
         The scores before the first round.
     """
@@ -58,7 +60,7 @@ class TrainingSet:
     train: Dataset
     statistics: TargetStatistics
     binner: Binner
-    binned: BinnedMatrix | SparseBinnedMatrix | None
+    binned: TrainingRows | None
     base_score: Floats
 
     def encode(self, dataset: Dataset) -> Dataset:
@@ -129,6 +131,7 @@ def encode_and_bin(
     `drops` if nobody needs its numbers afterwards, where bins suffice.
     """
     n_threads, initial_model = settings.n_threads, problem.initial_model
+    binned: TrainingRows | None
     if initial_model is None:
         statistics, schema, train = _encode(problem, settings, train)
         binner, binned = _fit_binner(problem, schema, settings, train, drops)
@@ -140,15 +143,7 @@ def encode_and_bin(
         base_score = initial_model.ensemble.base_score
         binned = None
         if settings.params.splitter == "hist":
-            if _stays_sparse(problem, settings, train):
-                binned = bin_stored(binner, train.table, n_threads)
-            else:
-                binned = binner.transform(
-                    train.table,
-                    columns_only=_has_own_rows(settings),
-                    drops=drops,
-                    threads=n_threads,
-                )
+            binned = _transform(problem, settings, train, binner, drops)
     return TrainingSet(problem, train, statistics, binner, binned, base_score)
 
 
@@ -196,30 +191,41 @@ def _many_categories(schema: TableSchema, params: Estimator) -> dict[int, int]:
 
 
 def _stays_sparse(problem: Problem, settings: Settings, train: Dataset) -> bool:
-    is_symmetric = settings.params.grow_policy == "symmetric"
-    is_dense = problem.has_vector_leaves or is_symmetric or _has_own_rows(settings)
+    is_dense = problem.has_vector_leaves or _has_own_rows(settings)
     return train.table.sparse is not None and not is_dense and stays_sparse(train.table)
 
 
 def _fit_binner(
     problem: Problem, schema: TableSchema, settings: Settings, train: Dataset, drops: bool
-) -> tuple[Binner, BinnedMatrix | SparseBinnedMatrix | None]:
-    """Learn the bins; also return the binned rows, unless splits are exact."""
+) -> tuple[Binner, TrainingRows | None]:
+    """Learn the bins; also return the rows for the engine, unless splits are exact."""
     max_bins, subsample = settings.params.max_bins, settings.params.subsample_for_bin
     binner = Binner(max_bins=max_bins, subsample_for_bin=subsample, seed=settings.seed)
     counts = {j: len(categories.values) for j, categories in schema.categories.items()}
     options: dict[str, Any] = {"n_categories": counts, "threads": settings.n_threads}
     if settings.params.splitter != "hist":
         return binner.fit(train.table, train.weights, **options), None
+    if train.table.reads_columns:  # learned and mapped in one pass
+        columns_only = _has_own_rows(settings)
+        return binner, binner.fit_transform(
+            train.table, train.weights, columns_only=columns_only, drops=drops, **options
+        )
+    binner.fit(train.table, train.weights, **options)
+    return binner, _transform(problem, settings, train, binner, drops)
+
+
+def _transform(
+    problem: Problem, settings: Settings, train: Dataset, binner: Binner, drops: bool
+) -> TrainingRows:
+    """Return rows for the engine, with bins that are known."""
+    table, n_threads, is_own = train.table, settings.n_threads, _has_own_rows(settings)
     if _stays_sparse(problem, settings, train):
-        binner.fit(train.table, train.weights, **options)
-        return binner, bin_stored(binner, train.table, settings.n_threads)
-    columns_only = _has_own_rows(settings)
-    return binner, binner.fit_transform(
-        train.table, train.weights, columns_only=columns_only, drops=drops, **options
-    )
+        return bin_stored(binner, table, n_threads)
+    if is_own and is_array_of_floats(table):
+        return binner.leave_unbinned(table)
+    return binner.transform(table, columns_only=is_own, drops=drops, threads=n_threads)
 
 
 def _has_own_rows(settings: Settings) -> bool:
-    """Return whether the engine makes its own layout of bins by row, as that of a GPU does."""
+    """Return whether the engine makes its own bins and layout by row, as that of a GPU does."""
     return bool(settings.params.device != "cpu")

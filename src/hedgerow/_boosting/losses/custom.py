@@ -122,7 +122,7 @@ class FormulaLoss(BaseLoss):
         if loss.link is not None and loss.link not in links:
             raise ParameterError(
                 f"loss={loss!r}: its link must be {' or '.join(map(repr, links))} with these "
-                "classes, for scores to mean probabilities. Leave it out."
+                "classes, so that scores correspond to probabilities. Leave it out."
             )
         if loss.n_outputs not in (None, log_loss.n_outputs):
             raise ParameterError(

@@ -113,7 +113,7 @@ class RankingLoss(BaseLoss):
         if self.name == "map":
             return (relevance == 0.0) | (relevance == 1.0), "loss='map' needs 0 or 1"
         if not isinstance(self.gain, str):
-            rule = f"gain has {len(self.gain)} numbers, for the relevances from 0 on"
+            rule = f"gain has {len(self.gain)} numbers, for relevances 0 to {len(self.gain) - 1}"
             return is_whole & (relevance < len(self.gain)), rule
         if self.gain == "linear":
             return np.ones(len(relevance), bool), ""

@@ -48,9 +48,9 @@ struct GivenGradients {
 };
 
 // The derivatives of a row's loss by score k, weight multiplied in. `loss` is an index of the table
-// of losses (shared/loss_formulas.hpp), or −1 for gradients that are given. Not inlined: two dozen
-// copies of two dozen formulas would take minutes to compile.
-__noinline__ Derivatives differentiate(const Fit& fit, int loss, size_t row, int k) {
+// of losses (shared/loss_formulas.hpp), or −1 for gradients that are given. Loops that call it must
+// not be unrolled: two dozen copies of two dozen formulas would take minutes to compile.
+inline Derivatives differentiate(const Fit& fit, int loss, size_t row, int k) {
   if (loss < 0) return GivenGradients{}(fit, row, k);
   Derivatives of_row = {0.0, 0.0};
   int i = 0;

@@ -40,23 +40,35 @@ inline void divide_tile(const TreeView& tree, const RowRange& tile, Division& di
                         TileCounts& counts) {
   const Leaf& leaf = tree.leaf(division.leaf);
   const Leaf &left = tree.leaf(leaf.children), &right = tree.leaf(leaf.children + 1);
+  const RowSource source(tree, leaf);
   const Split& split = leaf.best;
-  const uint8_t* column = tree.fit.by_column + size_t(split.feature) * tree.fit.n_rows;
-  const bool packed = tree.fixed().packed;
+  const NodeTest test = {split.feature, 0, 0, split.bin, split.missing_left, split.categorical, 0};
+  const uint8_t* column = tree.fit.by_column + size_t(test.feature) * tree.fit.n_rows;
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const unsigned lower_lanes = (1u << lane) - 1;
   uint32_t id[kRowsPerTileThread];
-  int32_t word[kRowsPerTileThread];
+  int32_t word[kRowsPerTileThread] = {};
+  uint8_t bin[kRowsPerTileThread];
   unsigned to_left[kRowsPerTileThread], to_right[kRowsPerTileThread];
+  // All reads of a kind are on their way at once.
+#pragma unroll
   for (int j = 0; j < kRowsPerTileThread; ++j) {
     const uint32_t i = j * kTileThreads + threadIdx.x;
-    const bool is_row = i < tile.count;
-    const uint32_t at = tile.begin + (is_row ? i : 0);
-    id[j] = tree.row_id(leaf, at);
-    word[j] = packed ? tree.row_word(leaf, at, id[j]) : 0;
-    const bool goes_left = split.takes(column[id[j]]);
-    to_left[j] = __ballot_sync(kAllLanes, is_row && goes_left);
-    to_right[j] = __ballot_sync(kAllLanes, is_row && !goes_left);
+    const uint32_t at = tile.begin + (i < tile.count ? i : 0);
+    id[j] = source.id(at);
+    if (source.by_row && source.words) word[j] = source.words[at];
+  }
+#pragma unroll
+  for (int j = 0; j < kRowsPerTileThread; ++j) {
+    bin[j] = column[id[j]];
+    if (source.by_row && !source.words) word[j] = source.by_row[id[j]];
+  }
+#pragma unroll
+  for (int j = 0; j < kRowsPerTileThread; ++j) {
+    const bool is_row = j * kTileThreads + threadIdx.x < tile.count;
+    const bool is_left = goes_left(test, split.categories, bin[j]);
+    to_left[j] = __ballot_sync(kAllLanes, is_row && is_left);
+    to_right[j] = __ballot_sync(kAllLanes, is_row && !is_left);
     if (lane == 0) {
       counts.left[j * kTileWarps + warp] = __popc(to_left[j]);
       counts.right[j * kTileWarps + warp] = __popc(to_right[j]);
@@ -67,27 +79,19 @@ inline void divide_tile(const TreeView& tree, const RowRange& tile, Division& di
   __syncthreads();
   uint32_t* ids = tree.row_ids(left.depth);
   int32_t* words = tree.row_words(left.depth);
+  const uint32_t left_begin = left.begin, right_begin = right.begin;
+#pragma unroll
   for (int j = 0; j < kRowsPerTileThread; ++j) {
     const int of_warp = j * kTileWarps + warp;
     const bool is_left = to_left[j] >> lane & 1, is_right = to_right[j] >> lane & 1;
     if (!is_left && !is_right) continue;
     const uint32_t at =
-        is_left ? left.begin + counts.left[of_warp] + __popc(to_left[j] & lower_lanes)
-                : right.begin + counts.right[of_warp] + __popc(to_right[j] & lower_lanes);
+        is_left ? left_begin + counts.left[of_warp] + __popc(to_left[j] & lower_lanes)
+                : right_begin + counts.right[of_warp] + __popc(to_right[j] & lower_lanes);
     ids[at] = id[j];
-    if (packed) words[at] = word[j];
+    if (source.by_row) words[at] = word[j];
   }
   __syncthreads();
-}
-
-// Sets the histograms of the step's smaller children to 0.
-inline void clear_histograms(const Fit& fit, const StepView& step) {
-  const size_t size = size_t(fit.n_groups) * 2 * kGroupWords;
-  for (uint32_t i = 0; i < step.work.n_divisions(); ++i) {
-    const TreeView tree{fit, step.divisions[i].tree};
-    uint64_t* words = tree.histogram(tree.leaf(step.divisions[i].small).slot, 0);
-    for (size_t at = thread_index(); at < size; at += n_threads()) words[at] = 0;
-  }
 }
 
 // Divides the rows of the step's leaves, a tile at a time.
@@ -109,7 +113,7 @@ extern "C" __global__ void number_rows(const Fit* fit, int32_t output, const uin
                                        uint16_t* leaf_of_row) {
   const TreeView tree{*fit, output};
   for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) {
-    leaf_of_row[row] = leaf_number[leaf_of(tree, row)];
+    leaf_of_row[row] = leaf_number[leaf_of(tree, tree.tests(), row)];
   }
 }
 

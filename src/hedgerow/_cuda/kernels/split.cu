@@ -3,24 +3,25 @@
 //
 // A block takes a division and kQuad columns, and a warp one column of one child. The warp adds up
 // the column's bins in order; then eight lanes scan one class of positions each, with missing
-// values on the right, and eight more with missing values on the left.
-#include "warp.hpp"
+// values on the right, and eight more with missing values on the left. The last block of a tree
+// plans its next step.
+#include "plan.hpp"
 
 namespace hedgerow::cuda {
 
 constexpr int kSplitWarps = 2 * kQuad;
 
-struct BestOfClasses {
-  double numerator[kScanClasses], denominator[kScanClasses];
-  int position[kScanClasses];
+// The best position of a class, −1 for none.
+struct ClassBest {
+  double numerator, denominator;
+  int position;
 };
 
 // The shared memory of a warp.
 struct Column {
   GradientSum sums[kBins];  // of each bin; then running sums
   double ratio[kBins];
-  BestOfClasses best[2];  // with missing values on the right and on the left
-  uint8_t bins[kBins];    // occupied ones
+  uint8_t bins[kBins];  // occupied ones
   uint8_t order[kBins];
 };
 
@@ -32,8 +33,13 @@ inline GradientSum plus(const GradientSum& a, const GradientSum& b) {
           a.hc + b.hc};
 }
 
+inline GradientSum minus(const GradientSum& a, const GradientSum& b) {
+  return {static_cast<int64_t>(static_cast<uint64_t>(a.g) - static_cast<uint64_t>(b.g)),
+          a.hc - b.hc};
+}
+
 // The running sum over the lanes of a warp.
-inline GradientSum running_sum(GradientSum x) {
+__noinline__ GradientSum running_sum(GradientSum x) {
   const int lane = threadIdx.x % kWarp;
   for (int distance = 1; distance < kWarp; distance *= 2) {
     const GradientSum before = shuffle_up(x, distance);
@@ -85,35 +91,52 @@ inline void squeeze(Column& column, int count) {
 
 // Scans a class of the first `count` positions with `start` on the left side.
 template <bool kL1>
-inline void scan_class(const SplitNode& node, const GradientSum* running, int count,
-                       const GradientSum& start, int scan_class, BestOfClasses& best) {
+inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, int count,
+                            const GradientSum& start, int scan_class) {
   const FractionUnits<kL1> fraction(node);
-  const ChildMinimum& minimum = node.minimum;
-  const FixedPoint& fixed = node.fixed;
+  // Copies, which the loop has in registers.
+  const ChildMinimum minimum = node.minimum;
+  const FixedPoint fixed = node.fixed;
+  const uint64_t total_g = static_cast<uint64_t>(node.total.g);
   const uint64_t range_hc = node.total.hc - 2 * minimum.hc;
   const uint64_t range_h = node.h(node.total) - 2 * minimum.h;
   const uint64_t range_steps = fixed.most_steps(node.total) - 2 * minimum.steps;
   double numerator = fraction.to_beat, denominator = 1.0;
   int position = -1;
-  for (int p = scan_class; p - scan_class < count; p += kScanClasses) {
-    const GradientSum left = plus(start, running[p]);
-    const uint64_t left_h = fixed.h_steps(left);
-    const auto left_g = static_cast<double>(left.g);
-    const auto right_g = static_cast<double>(
-        static_cast<int64_t>(static_cast<uint64_t>(node.total.g) - static_cast<uint64_t>(left.g)));
-    const auto of_p = fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
-    const bool is_allowed = fixed.most_steps(left) - minimum.steps <= range_steps &&
-                            left.hc - minimum.hc <= range_hc &&
-                            (!fixed.has_zero_h || left_h - minimum.h <= range_h);
-    if (is_allowed && of_p.numerator * denominator > numerator * of_p.denominator) {
-      numerator = of_p.numerator;
-      denominator = of_p.denominator;
-      position = p;
+  // Comparisons depend on one another; what they compare is computed for several positions at once.
+  constexpr int kAtOnce = 4;
+  for (int first = scan_class; first - scan_class < count; first += kAtOnce * kScanClasses) {
+    Fraction<double> fractions[kAtOnce];
+    bool is_allowed[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int p = first + i * kScanClasses;
+      const GradientSum left = plus(start, running[p]);
+      const uint64_t left_h = fixed.h_steps(left);
+      const auto left_g = static_cast<double>(left.g);
+      const auto right_g =
+          static_cast<double>(static_cast<int64_t>(total_g - static_cast<uint64_t>(left.g)));
+      fractions[i] = fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
+      is_allowed[i] =
+          p - scan_class < count && fixed.most_steps(left) - minimum.steps <= range_steps &&
+          left.hc - minimum.hc <= range_hc && (!fixed.has_zero_h || left_h - minimum.h <= range_h);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const Fraction<double>& of_p = fractions[i];
+      if (is_allowed[i] && of_p.numerator * denominator > numerator * of_p.denominator) {
+        numerator = of_p.numerator;
+        denominator = of_p.denominator;
+        position = first + i * kScanClasses;
+      }
     }
   }
-  best.numerator[scan_class] = numerator;
-  best.denominator[scan_class] = denominator;
-  best.position[scan_class] = position;
+  return {numerator, denominator, position};
+}
+
+__noinline__ double gain_of(const SplitNode& node, const GradientSum& left,
+                            double extra_lambda = 0.0) {
+  return node.gain(left, extra_lambda);
 }
 
 // The position with the largest gain, for capped weights and children without hessian.
@@ -123,13 +146,14 @@ inline int scan_gains(const SplitNode& node, const GradientSum* running, int cou
   for (int p = threadIdx.x % kWarp; p < count; p += kWarp) {
     const GradientSum left = plus(start, running[p]);
     if (!node.allowed(left)) continue;
-    const double gain = node.gain(left);
+    const double gain = gain_of(node, left);
     if (gain > best.gain) best = {gain, p};
   }
   return best_lane(best).place;
 }
 
-// The best position of each scan, −1 for none.
+// The best position of each scan, −1 for none: the rule of `winner` (shared/split_rule.hpp), with a
+// class on each lane.
 inline void find_positions(const SplitNode& node, Column& column, const int* count,
                            const GradientSum* start, int n_scans, int* position) {
   if (!node.has_fractions()) {
@@ -139,15 +163,19 @@ inline void find_positions(const SplitNode& node, Column& column, const int* cou
     return;
   }
   const int lane = threadIdx.x % kWarp, scan = lane / kScanClasses, of_scan = lane % kScanClasses;
+  LaneBest best = {0.0, -1};
   if (scan < n_scans) {
-    if (node.params.reg_alpha > 0.0) {
-      scan_class<true>(node, column.sums, count[scan], start[scan], of_scan, column.best[scan]);
-    } else {
-      scan_class<false>(node, column.sums, count[scan], start[scan], of_scan, column.best[scan]);
-    }
+    const int last = count[scan] - 1;
+    const ClassBest found =
+        node.params.reg_alpha > 0.0
+            ? scan_class<true>(node, column.sums, count[scan], start[scan], of_scan)
+            : scan_class<false>(node, column.sums, count[scan], start[scan], of_scan);
+    best = {found.numerator / found.denominator, found.position < last ? found.position : last};
   }
-  __syncwarp();
-  for (int i = 0; i < n_scans; ++i) position[i] = winner(column.best[i], count[i]);
+  best = best_lane(best, kScanClasses);
+  for (int i = 0; i < n_scans; ++i) {
+    position[i] = __shfl_sync(kAllLanes, best.place, i * kScanClasses);
+  }
 }
 
 inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
@@ -173,7 +201,7 @@ inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
     if (position[i] < 0) continue;
     const GradientSum left = plus(start[i], column.sums[position[i]]);
     const int bin = is_sparse ? column.bins[position[i]] : position[i];
-    node.keep_better_threshold(node.gain(left), bin, left, i == 1, best);
+    node.keep_better_threshold(gain_of(node, left), bin, left, i == 1, best);
   }
   if (!has_missing) best.missing_left = node.missing_follow_left(best.left);
   node.move_behind_all_numbers(missing, n_bins, best);
@@ -186,7 +214,7 @@ inline Split best_of_few(const SplitNode& node, Column& column, int count) {
   for (int i = threadIdx.x % kWarp; i < count; i += kWarp) {
     const GradientSum left = column.sums[column.bins[i]];
     if (!node.allowed(left)) continue;
-    const double gain = node.gain(left);
+    const double gain = gain_of(node, left);
     if (gain > best.gain) best = {gain, i};
   }
   best = best_lane(best);
@@ -252,7 +280,7 @@ inline Split best_of_sorted(const SplitNode& node, Column& column, int count) {
       const GradientSum left = plus(carry, running_sum(own));
       carry = from_lane(left, kWarp - 1);
       if (!is_prefix || !node.allowed(left)) continue;
-      const double gain = node.gain(left, node.params.cat_l2);
+      const double gain = gain_of(node, left, node.params.cat_l2);
       if (gain > best.gain) best = {gain, end * kBins + i}, best_left = left;
     }
   }
@@ -283,11 +311,9 @@ inline const uint32_t* allowed_features(const Fit& fit, int tree, int leaf) {
   return fit.allowed + (size_t(tree) * fit.leaf_capacity + leaf) * fit.mask_words;
 }
 
-// The best split of a leaf on a feature; not found if there is none. One warp.
-inline Split search(const Fit& fit, int tree, int leaf_id, int feature, Column& column) {
-  const TreeView view{fit, tree};
-  const Leaf& leaf = view.leaf(leaf_id);
-  const GradientSum total = leaf.sum;
+// The best split of a leaf with the sum `total` on a feature; not found if there is none. One warp.
+inline Split search(const TreeView& view, const GradientSum& total, int feature, Column& column) {
+  const Fit& fit = view.fit;
   const ChildMinimum minimum(fit.params, view.fixed());
   const NodeScore score(fit.params, view.fixed(), total);
   const double weight = fit.feature_weight[feature];
@@ -311,52 +337,56 @@ inline void read_histograms(const TreeView& tree, const Division& division, int 
   const bool subtracts = division.large >= 0 && tree.leaf(division.large).is_searched;
   const uint64_t* of_small = tree.histogram(small.slot, group);
   uint64_t* of_large = subtracts ? tree.histogram(tree.leaf(division.large).slot, group) : nullptr;
-  for (int i = threadIdx.x; i < kBins * kQuad; i += blockDim.x) {
-    const int bin = i / kQuad, column = i % kQuad;
-    const int at = bin * kGroupColumns + first + column;
-    const uint64_t g = of_small[at], hc = of_small[kGroupWords + at];
-    columns[column].sums[bin] = {static_cast<int64_t>(g), hc};
+  // All reads are on their way at once.
+  constexpr int kOfThread = kBins * kQuad / (kSplitWarps * kWarp);
+  GradientSum sums[kOfThread], rest[kOfThread] = {};
+#pragma unroll
+  for (int j = 0; j < kOfThread; ++j) {
+    const int i = j * kSplitWarps * kWarp + threadIdx.x;
+    const int at = i / kQuad * kGroupColumns + first + i % kQuad;
+    sums[j] = {static_cast<int64_t>(of_small[at]), of_small[kGroupWords + at]};
+    if (subtracts) rest[j] = {static_cast<int64_t>(of_large[at]), of_large[kGroupWords + at]};
+  }
+#pragma unroll
+  for (int j = 0; j < kOfThread; ++j) {
+    const int i = j * kSplitWarps * kWarp + threadIdx.x;
+    const int at = i / kQuad * kGroupColumns + first + i % kQuad;
+    columns[i % kQuad].sums[i / kQuad] = sums[j];
     if (!subtracts) continue;
-    of_large[at] -= g;
-    of_large[kGroupWords + at] -= hc;
-    columns[kQuad + column].sums[bin] = {static_cast<int64_t>(of_large[at]),
-                                         of_large[kGroupWords + at]};
+    const GradientSum left = minus(rest[j], sums[j]);
+    columns[kQuad + i % kQuad].sums[i / kQuad] = left;
+    of_large[at] = static_cast<uint64_t>(left.g);
+    of_large[kGroupWords + at] = left.hc;
   }
 }
 
-// The sum of the root, which its split follows from. A block a tree.
-extern "C" __global__ void sum_root(const Fit* fit) {
-  const TreeView tree{*fit, static_cast<int>(blockIdx.x)};
+// The sum of the root, from its histogram. One warp.
+inline GradientSum root_sum(const TreeView& tree) {
   const uint64_t* histogram = tree.histogram(0, 0);
   GradientSum sum = {0, 0};
-  for (int bin = threadIdx.x; bin < kBins; bin += kWarp) {
+  for (int bin = threadIdx.x % kWarp; bin < kBins; bin += kWarp) {
     const int at = bin * kGroupColumns;
     sum = plus(sum, {static_cast<int64_t>(histogram[at]), histogram[kGroupWords + at]});
   }
-  sum = from_lane(running_sum(sum), kWarp - 1);
-  if (threadIdx.x == 0) tree.leaf(0).sum = sum;
+  return from_lane(running_sum(sum), kWarp - 1);
 }
 
-// The best splits of the step's children, for each quad of columns: division blockIdx.x, quad
-// blockIdx.y.
-extern "C" __global__ void split(const Fit* fit, int32_t step) {
-  extern __shared__ double split_room[];
-  auto* columns = reinterpret_cast<Column*>(split_room);
+// The best splits of a division's children on a quad of columns, to fit.candidates. One block.
+inline void search_quad(const TreeView& tree, const Division& division, int step, int quad,
+                        Split* candidates, Column* columns) {
+  const Fit& fit = tree.fit;
   auto* found = reinterpret_cast<Split*>(columns + kSplitWarps);
-  const StepView view(*fit, step);
-  if (blockIdx.x >= view.work.n_divisions()) return;
-  const Division& division = view.divisions[blockIdx.x];
-  const TreeView tree{*fit, division.tree};
-  const int quad = blockIdx.y, first = quad * kQuad;
+  const int first = quad * kQuad;
   read_histograms(tree, division, first, columns);
   __syncthreads();
   const int warp = threadIdx.x / kWarp, side = warp / kQuad, feature = first + warp % kQuad;
-  const int leaf = side == 0 ? division.small : division.large;
+  const int id = side == 0 ? division.small : division.large;
   Split best;
-  if (leaf >= 0 && tree.leaf(leaf).is_searched && feature < fit->n_features) {
-    const uint32_t* allowed = allowed_features(*fit, division.tree, leaf);
+  if (id >= 0 && tree.leaf(id).is_searched && feature < fit.n_features) {
+    const uint32_t* allowed = allowed_features(fit, division.tree, id);
     if (allowed[feature / 32] >> (feature % 32) & 1) {
-      best = search(*fit, division.tree, leaf, feature, columns[warp]);
+      const GradientSum total = step == 0 ? root_sum(tree) : tree.leaf(id).sum;
+      best = search(tree, total, feature, columns[warp]);
     }
   }
   if (threadIdx.x % kWarp == 0) found[warp] = best;
@@ -366,7 +396,27 @@ extern "C" __global__ void split(const Fit* fit, int32_t step) {
   for (int i = 1; i < kQuad; ++i) {
     if (found[threadIdx.x * kQuad + i].beats(of_quad)) of_quad = found[threadIdx.x * kQuad + i];
   }
-  fit->candidates[(size_t(blockIdx.x) * 2 + threadIdx.x) * fit->n_quads + quad] = of_quad;
+  candidates[threadIdx.x * fit.n_quads + quad] = of_quad;
+}
+
+// The best splits of the step's children, for each quad of columns: division blockIdx.x, quad
+// blockIdx.y. Then the plan of the next step.
+extern "C" __global__ void split(const Fit* fit, int32_t step) {
+  static_assert(kSplitWarps * kWarp == kPlanThreads);
+  extern __shared__ double split_room[];
+  const StepView view(*fit, step);
+  if (blockIdx.x >= view.work.n_divisions()) return;
+  const Division& division = view.divisions[blockIdx.x];
+  const TreeView tree{*fit, division.tree};
+  if (step == 0 && blockIdx.y == 0 && threadIdx.x < kWarp) {
+    const GradientSum sum = root_sum(tree);
+    if (threadIdx.x == 0) tree.leaf(0).sum = sum;
+  }
+  search_quad(tree, division, step, blockIdx.y,
+              fit->candidates + size_t(blockIdx.x) * 2 * fit->n_quads,
+              reinterpret_cast<Column*>(split_room));
+  TreeState& state = tree.state();
+  if (is_last_block(&state.n_arrived, state.n_divisions * gridDim.y)) plan_tree(tree, step);
 }
 
 }  // namespace hedgerow::cuda

@@ -2,9 +2,10 @@
 //
 // A round never needs a number from the device on the host. The trees of a round, one for each
 // output, grow side by side, in steps: a step divides the rows of some leaves (partition.cu), adds
-// up the histograms of the smaller children (histogram.cu), subtracts them from their parents' and
-// searches both children for splits (split.cu), and plans the next step (plan.cu). The work of a
-// step is in lists, whose lengths only the device knows.
+// up the histograms of the smaller children (histogram.cu), subtracts them from their parents',
+// searches both children for splits, and plans the next step (split.cu, plan.hpp). The work of a
+// step is in lists, whose lengths only the device knows. What has to wait for all blocks of a
+// kernel is done by the last of them, which saves a launch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,7 @@ struct TreeState {
   int32_t is_done;
   int32_t error;
   int32_t first_division, n_divisions;  // of the step
-  int32_t is_finished;                  // leaf values are final
+  uint32_t n_arrived;                   // blocks of the step that have searched for splits
 };
 
 enum Error : int32_t { kNone, kOverflow, kMiscounted };
@@ -103,8 +104,8 @@ struct Node {
   uint32_t categories[8];
 };
 
-// What sends rows down a tree. A leaf has the feature −1.
-struct NodeTest {
+// What sends rows down a tree. A leaf has the feature −1. Read at once, therefore aligned.
+struct alignas(16) NodeTest {
   int32_t feature, left, right;
   uint8_t bin, missing_left, categorical, unused;
 };
@@ -114,6 +115,13 @@ struct Round {
   uint64_t tree_id;  // of the first tree; raised to that of the next round's
   uint32_t n_rows;   // that trees are grown on
   uint32_t has_bag;
+  uint32_t n_arrived;  // blocks that have computed gradients
+  uint32_t unused;
+};
+
+// The gradients of a row in single precision.
+struct RawGradient {
+  float g, h;
 };
 
 }  // namespace hedgerow::cuda
@@ -159,15 +167,23 @@ struct TreeView {
     return fit.histograms +
            ((size_t(tree) * fit.n_slots + slot) * fit.n_groups + group) * 2 * kGroupWords;
   }
+};
 
-  // The row at a place of a leaf, and its packed gradients.
-  uint32_t row_id(const Leaf& leaf, uint32_t at) const {
-    if (leaf.depth == 0) return fit.round->has_bag ? fit.bag[at] : at;
-    return row_ids(leaf.depth)[leaf.begin + at];
-  }
-  int32_t row_word(const Leaf& leaf, uint32_t at, uint32_t id) const {
-    return leaf.depth == 0 ? packed()[id] : row_words(leaf.depth)[leaf.begin + at];
-  }
+// Where the rows of a leaf come from, and their packed gradients: pointers that loops keep in
+// registers.
+struct RowSource {
+  const uint32_t* ids;    // null: all rows, in order
+  const int32_t* words;   // packed gradients in the order of `ids`; null: they are not moved yet
+  const int32_t* by_row;  // packed gradients by row; null: rows are not packed
+
+  RowSource(const TreeView& tree, const Leaf& leaf)
+      : ids(leaf.depth == 0 ? (tree.fit.round->has_bag ? tree.fit.bag : nullptr)
+                            : tree.row_ids(leaf.depth) + leaf.begin),
+        words(leaf.depth == 0 ? nullptr : tree.row_words(leaf.depth) + leaf.begin),
+        by_row(tree.fixed().packed ? tree.packed() : nullptr) {}
+
+  uint32_t id(uint32_t at) const { return ids ? ids[at] : at; }
+  int32_t word(uint32_t at, uint32_t id) const { return words ? words[at] : by_row[id]; }
 };
 
 inline const uint8_t* row_of(const Fit& fit, int group, size_t row) {
@@ -200,8 +216,38 @@ inline RowRange part_of(const Leaf& leaf, uint32_t index, uint32_t size) {
   return {begin, leaf.count - begin < size ? leaf.count - begin : size};
 }
 
+// Whether this block is the last of `n_blocks` that arrive here, where all of their writes are
+// visible. All threads of a block ask together.
+inline bool is_last_block(uint32_t* n_arrived, uint32_t n_blocks) {
+  __shared__ bool is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    is_last = atomic_add(n_arrived, 1u) + 1 == n_blocks;
+    if (is_last) *n_arrived = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  return is_last;
+}
+
 // The number of a thread among all of the grid.
 inline size_t thread_index() { return size_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 inline size_t n_threads() { return size_t(gridDim.x) * blockDim.x; }
+
+// Sets the histograms of the step's smaller children to 0. A block takes a group of columns.
+inline void clear_histograms(const Fit& fit, const StepView& step) {
+  struct alignas(16) Zeros {
+    uint64_t words[2];
+  };
+  const uint32_t n = step.work.n_divisions() * fit.n_groups;
+  for (uint32_t i = blockIdx.x; i < n; i += gridDim.x) {
+    const Division& division = step.divisions[i / fit.n_groups];
+    const TreeView tree{fit, division.tree};
+    const int slot = tree.leaf(division.small).slot;
+    auto* zeros = reinterpret_cast<Zeros*>(tree.histogram(slot, i % fit.n_groups));
+    for (int at = threadIdx.x; at < kGroupWords; at += blockDim.x) zeros[at] = {{0, 0}};
+  }
+}
 
 }  // namespace hedgerow::cuda

@@ -9,9 +9,8 @@ inline bool goes_left(const NodeTest& test, const uint32_t* categories, int bin)
   return test.categorical ? categories[bin >> 5] >> (bin & 31) & 1 : bin <= test.bin;
 }
 
-// The leaf of a row of the training set, as a node.
-inline int leaf_of(const TreeView& view, size_t row) {
-  const NodeTest* tests = view.tests();
+// The leaf of a row of the training set, as a node; `tests` are those of the tree, or a copy.
+inline int leaf_of(const TreeView& view, const NodeTest* tests, size_t row) {
   int node = 0;
   for (NodeTest test = tests[0]; test.feature >= 0; test = tests[node]) {
     const int bin =

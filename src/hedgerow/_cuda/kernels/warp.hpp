@@ -1,4 +1,5 @@
-// What the lanes of a warp compute together.
+// What the lanes of a warp compute together. Some functions are not inlined: where few threads run
+// long code, reading the code takes most of the time.
 #pragma once
 #include "state.hpp"
 
@@ -10,8 +11,9 @@ struct LaneBest {
   int place;  // −1: none
 };
 
-inline LaneBest best_lane(LaneBest own) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+// Of each `n_lanes` lanes, a power of two.
+__noinline__ LaneBest best_lane(LaneBest own, int n_lanes = kWarp) {
+  for (int distance = n_lanes / 2; distance > 0; distance /= 2) {
     const LaneBest other = {__shfl_xor_sync(kAllLanes, own.gain, distance),
                             __shfl_xor_sync(kAllLanes, own.place, distance)};
     if (other.place < 0) continue;

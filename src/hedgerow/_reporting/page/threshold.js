@@ -199,7 +199,7 @@ class Threshold {
     const button = document.getElementById("least-cost");
     const isBest = cost <= best.cost;
     button.disabled = isBest;
-    button.textContent = isBest ? "This is the threshold of least cost" : `Use the threshold of least cost: ${shortly(best.threshold)}`;
+    button.textContent = isBest ? "This is the threshold with the lowest cost" : `Use the threshold with the lowest cost: ${shortly(best.threshold)}`;
     const never = this.costs[1] * this.current.positives;
     const always = this.costs[0] * this.current.negatives;
     document.getElementById("threshold-status").textContent =

@@ -111,8 +111,8 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         )
         if len(np.unique(index[weights > 0.0])) < 2:
             raise DataError(
-                "All rows of positive weight have the same class, but at least two classes are "
-                "needed."
+                "All rows with a positive weight have the same class, but at least two classes "
+                "are needed."
             )
         return weights, of_classes
 
@@ -216,10 +216,10 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
 
         Returns
         -------
-        array of shape (n_rows,) or (n_rows, n_classes) or (n_rows, n_pairs) For two classes a value
-        for each row, positive for the second. Otherwise a value for each class, the largest of
-        which wins; or, with ``decision_function_shape="ovo"``, the score of each pair of classes,
-        positive for the first.
+        array of shape (n_rows,) or (n_rows, n_classes) or (n_rows, n_pairs)
+            For two classes a value for each row, positive for the second. Otherwise a value for
+            each class, the largest of which wins; or, with ``decision_function_shape="ovo"``, the
+            score of each pair of classes, positive for the first.
         """
         scores = self._scores(X)
         if scores.shape[1] == 1:

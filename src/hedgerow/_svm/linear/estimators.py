@@ -341,7 +341,8 @@ def _rows_that_count(
         return None
     if len(np.unique(index[counts])) < 2:
         raise DataError(
-            "All rows of positive weight have the same class, but at least two classes are needed."
+            "All rows with a positive weight have the same class, but at least two classes are "
+            "needed."
         )
     return counts
 

@@ -1,10 +1,11 @@
 // Which leaves are split, how nodes are numbered, and what the next step does. Mirrors
-// native/hist/tree_builder.cpp, by the rules of shared/growth_order.hpp. A block a tree.
+// native/hist/tree_builder.cpp, by the rules of shared/growth_order.hpp. A block plans a tree.
 //
 // Level-wise, all leaves of a level are split, as far as max_leaves permits, before their children
 // are searched. Leaf-wise, the rows of several leaves are divided and their children searched,
 // before it is certain that they will be split; splits are committed in order, as far as children
 // are known, so the tree is the same.
+#pragma once
 #include "shared/growth_order.hpp"
 #include "shared/random.hpp"
 #include "warp.hpp"
@@ -13,14 +14,17 @@ namespace hedgerow::cuda {
 
 constexpr int kPlanThreads = 256;
 constexpr int kPlanWarps = kPlanThreads / kWarp;
-constexpr uint32_t kLeastChunk = 1024;  // rows that are worth a block's histogram
+// Rows that a block adds up in the time in which one block adds its sums to a histogram, where
+// blocks wait for one another.
+constexpr uint64_t kRowsOfFlush = 72;
+constexpr uint32_t kChunksOfBlock = 4;  // so that blocks get nearly the same number of rows
 
 // The running sum of a number of each thread, without its own, and the sum of all.
 struct BlockScan {
   uint64_t before, total;
 };
 
-inline BlockScan scan_block(uint64_t own, uint64_t* room) {
+__noinline__ BlockScan scan_block(uint64_t own, uint64_t* room) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   uint64_t sum = own;
   for (int distance = 1; distance < kWarp; distance *= 2) {
@@ -40,7 +44,7 @@ inline BlockScan scan_block(uint64_t own, uint64_t* room) {
 
 // ---- Nodes --------------------------------------------------------------------------------------
 
-inline void add_node(const TreeView& tree, const Leaf& leaf) {
+__noinline__ void add_node(const TreeView& tree, const Leaf& leaf) {
   const FixedPoint& fixed = tree.fixed();
   const GrowthParams& params = tree.fit.params;
   tree.tests()[leaf.node] = {-1, -1, -1, 0, 0, 0, 0};
@@ -76,7 +80,7 @@ inline void split_leaf(const TreeView& tree, const Leaf& leaf, int left) {
 
 // ---- Leaves -------------------------------------------------------------------------------------
 
-inline bool may_split(const TreeView& tree, const Leaf& leaf) {
+__noinline__ bool may_split(const TreeView& tree, const Leaf& leaf) {
   const GrowthParams& params = tree.fit.params;
   const ChildMinimum minimum(params, tree.fixed());
   return minimum.fits_twice(tree.fixed(), leaf.sum) && params.may_split(leaf.count, leaf.depth);
@@ -122,10 +126,13 @@ inline bool needs_work(const TreeView& tree, const Leaf& leaf) {
   return tree.leaf(leaf.children).is_searched || tree.leaf(leaf.children + 1).is_searched;
 }
 
-// Rows of a chunk, so that a step of all trees has enough of them to keep the device busy.
+// Rows of a chunk. B blocks add up R rows in the time R / B + B · kRowsOfFlush: B should be the
+// root of R / kRowsOfFlush, if the device has so many.
 inline uint32_t chunk_rows(const Fit& fit, uint64_t rows_of_tree) {
-  const uint64_t rows = parts_of(rows_of_tree * fit.n_outputs, fit.chunks_wanted);
-  return static_cast<uint32_t>(rows > kLeastChunk ? rows : kLeastChunk);
+  const uint64_t rows = rows_of_tree * fit.n_outputs;
+  const uint64_t best = static_cast<uint64_t>(sqrt(static_cast<double>(rows * kRowsOfFlush)));
+  const uint64_t least = parts_of(rows, fit.histogram_blocks);
+  return static_cast<uint32_t>(parts_of(best > least ? best : least, kChunksOfBlock) + 1);
 }
 
 // Schedules the leaves of tree.batch(), whose children have been made.
@@ -177,26 +184,33 @@ inline void schedule(const TreeView& tree, int n_leaves, int step, uint64_t* roo
 
 // ---- The results of this step -------------------------------------------------------------------
 
-// Sets the best splits of the step's children, from those of all quads of columns. A warp a child.
+// Sets the best splits of the step's children, from those of all quads of columns. Some lanes of a
+// warp take a child.
 inline void collect_splits(const TreeView& tree, const StepView& step) {
   const Fit& fit = tree.fit;
   const TreeState& state = tree.state();
-  const int lane = threadIdx.x % kWarp;
-  for (int i = threadIdx.x / kWarp; i < 2 * state.n_divisions; i += kPlanWarps) {
+  int n_lanes = 1;
+  while (n_lanes < kWarp && 4 * n_lanes < fit.n_quads) n_lanes *= 2;
+  const int lane = threadIdx.x % n_lanes, at_once = kPlanThreads / n_lanes;
+  for (int begin = 0; begin < 2 * state.n_divisions; begin += at_once) {
+    const int i = begin + static_cast<int>(threadIdx.x) / n_lanes;
     const int index = state.first_division + i / 2, side = i % 2;
-    const Division& division = step.divisions[index];
-    const int id = side == 0 ? division.small : division.large;
-    if (id < 0) continue;
+    int id = -1;
+    if (i < 2 * state.n_divisions) {
+      id = side == 0 ? step.divisions[index].small : step.divisions[index].large;
+    }
     const Split* candidates = fit.candidates + (size_t(index) * 2 + side) * fit.n_quads;
     LaneBest best = {0.0, -1};
-    for (int quad = lane; quad < fit.n_quads; quad += kWarp) {
+    for (int quad = lane; id >= 0 && quad < fit.n_quads; quad += n_lanes) {
       const Split& split = candidates[quad];
       if (!split.found()) continue;
       const double gain = split.weighted_gain();
       if (best.place < 0 || gain > best.gain) best = {gain, split.feature};
     }
-    best = best_lane(best);
-    if (lane == 0 && best.place >= 0) tree.leaf(id).best = candidates[best.place / kQuad];
+    best = best_lane(best, n_lanes);
+    if (id >= 0 && lane == 0 && best.place >= 0) {
+      tree.leaf(id).best = candidates[best.place / kQuad];
+    }
   }
 }
 
@@ -377,7 +391,8 @@ inline void plan_leaves(const TreeView& tree, int step, uint64_t* room) {
   // A leaf that is divided in vain takes room; enough must be left for all splits to come.
   const int n_left = most_leaves(fit.params) - state.n_leaves;
   const int room_left = fit.most_divided - state.n_divided;
-  int ahead = min(state.ahead, (n_left + 1) / 2);
+  const int most_of_step = 1 << min(step, 16);  // as the next step has blocks for
+  int ahead = min(min(state.ahead, most_of_step), (n_left + 1) / 2);
   ahead = max(1, min(ahead, room_left - n_left + 1));
   const int n_chosen = choose_leaves(tree, next, ahead, room);
   for (int i = threadIdx.x; i < n_chosen; i += kPlanThreads) {
@@ -393,66 +408,7 @@ inline void plan_leaves(const TreeView& tree, int step, uint64_t* room) {
   schedule(tree, n_chosen, step, room);
 }
 
-// ---- Kernels ------------------------------------------------------------------------------------
-
-// Starts the trees of a round: the root of each is searched in step 0. One block.
-extern "C" __global__ void begin_trees(const Fit* fit) {
-  const Round round = *fit->round;
-  bool has_error = false;
-  for (int k = 0; k < fit->n_outputs; ++k) has_error = has_error || fit->trees[k].error;
-  const uint32_t of_chunk = chunk_rows(*fit, round.n_rows);
-  const uint64_t n_chunks = parts_of(round.n_rows, of_chunk);
-  for (int k = threadIdx.x; k < fit->n_outputs; k += blockDim.x) {
-    const TreeView tree{*fit, k};
-    Leaf& root = tree.leaf(0);
-    root.best = Split{};
-    root.key = root_key(round.tree_id + k);
-    root.begin = 0;
-    root.count = round.n_rows;
-    root.depth = root.node = root.slot = 0;
-    root.parent = root.children = -1;
-    const GrowthParams& params = fit->params;
-    root.is_searched = most_leaves(params) > 1 && params.may_split(root.count, 0);
-    TreeState& state = tree.state();
-    state = {round.tree_id + k, 1, 1, 1, 1, 1, 0, 1, has_error, state.error, k, 1, 0};
-    tree.frontier(0)[0] = 0;
-    const auto first_chunk = static_cast<uint32_t>(k * n_chunks);
-    fit->divisions[k] = {k, -1, 0, -1, 0, first_chunk, of_chunk, 0, 0};
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    fit->round->tree_id += fit->n_outputs;
-    fit->work[0] = has_error ? Work{0} : Work::of(fit->n_outputs, 0, fit->n_outputs * n_chunks);
-  }
-}
-
-// Splits leaves and plans the next step.
-extern "C" __global__ void plan(const Fit* fit, int32_t step) {
-  __shared__ uint64_t room[kPlanWarps];
-  const TreeView tree{*fit, static_cast<int>(blockIdx.x)};
-  TreeState& state = tree.state();
-  if (state.is_done) return;
-  const StepView view(*fit, step);
-  check_counts(tree, view);
-  collect_splits(tree, view);
-  __syncthreads();
-  if (step == 0) {
-    if (threadIdx.x == 0) {
-      add_node(tree, tree.leaf(0));
-      if (!tree.leaf(0).best.found()) state.n_frontier = 0;
-    }
-    __syncthreads();
-  }
-  if (state.error) {
-    if (threadIdx.x == 0) state.is_done = 1;
-    return;
-  }
-  if (fit->params.is_leafwise()) {
-    plan_leaves(tree, step, room);
-  } else {
-    plan_level(tree, step, room);
-  }
-}
+// ---- Trees --------------------------------------------------------------------------------------
 
 // Moves all leaves of a tree by their common step, if the loss has one. Sums over leaves are in the
 // order of nodes.
@@ -470,14 +426,69 @@ inline void apply_common_step(const TreeView& tree) {
   for (int node = 0; node < n_nodes; ++node) tree.values()[node] += step;
 }
 
-// Finishes the trees that have been grown. A thread a tree.
-extern "C" __global__ void finish_trees(const Fit* fit) {
-  for (int k = static_cast<int>(thread_index()); k < fit->n_outputs; k += n_threads()) {
-    const TreeView tree{*fit, k};
+// Starts the trees of a round: the root of each is searched in step 0. One block.
+inline void begin_trees(const Fit& fit) {
+  const Round round = *fit.round;
+  bool has_error = false;
+  for (int k = 0; k < fit.n_outputs; ++k) has_error = has_error || fit.trees[k].error;
+  const uint32_t of_chunk = chunk_rows(fit, round.n_rows);
+  const uint64_t n_chunks = parts_of(round.n_rows, of_chunk);
+  for (int k = threadIdx.x; k < fit.n_outputs; k += blockDim.x) {
+    const TreeView tree{fit, k};
+    Leaf& root = tree.leaf(0);
+    root.best = Split{};
+    root.key = root_key(round.tree_id + k);
+    root.begin = 0;
+    root.count = round.n_rows;
+    root.depth = root.node = root.slot = 0;
+    root.parent = root.children = -1;
+    const GrowthParams& params = fit.params;
+    root.is_searched = most_leaves(params) > 1 && params.may_split(root.count, 0);
     TreeState& state = tree.state();
-    if (!state.is_done || state.is_finished || state.error) continue;
-    state.is_finished = 1;
-    if (fit->params.has_common_step()) apply_common_step(tree);
+    state = {round.tree_id + k, 1, 1, 1, 1, 1, 0, 1, has_error, state.error, k, 1, 0};
+    tree.frontier(0)[0] = 0;
+    const auto first_chunk = static_cast<uint32_t>(k * n_chunks);
+    fit.divisions[k] = {k, -1, 0, -1, 0, first_chunk, of_chunk, 0, 0};
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    fit.round->tree_id += fit.n_outputs;
+    fit.work[0] = has_error ? Work{0} : Work::of(fit.n_outputs, 0, fit.n_outputs * n_chunks);
+    fit.work[1] = {0};
+  }
+}
+
+// Splits leaves and plans the next step of a tree, whose divisions have been searched.
+inline void plan_tree(const TreeView& tree, int step) {
+  __shared__ uint64_t room[kPlanWarps];
+  TreeState& state = tree.state();
+  const StepView view(tree.fit, step);
+  check_counts(tree, view);
+  collect_splits(tree, view);
+  __syncthreads();
+  if (step == 0) {
+    if (threadIdx.x == 0) {
+      add_node(tree, tree.leaf(0));
+      if (!tree.leaf(0).best.found()) state.n_frontier = 0;
+    }
+    __syncthreads();
+  }
+  if (state.error) {
+    if (threadIdx.x == 0) state.is_done = 1;
+    return;
+  }
+  if (tree.fit.params.is_leafwise()) {
+    // A step whose children are not searched has no work to wait for.
+    do {
+      plan_leaves(tree, step, room);
+      __syncthreads();
+    } while (!state.is_done && state.n_divisions == 0);
+  } else {
+    plan_level(tree, step, room);
+    __syncthreads();
+  }
+  if (state.is_done && threadIdx.x == 0 && tree.fit.params.has_common_step()) {
+    apply_common_step(tree);
   }
 }
 

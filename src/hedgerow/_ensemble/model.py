@@ -1,0 +1,164 @@
+"""A fitted ensemble: its members, their weights, and the encoder of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow._data.intake import TableSchema
+from hedgerow._data.outputs import ClassOutputs, Outputs
+from hedgerow._ensemble.encoding import TableEncoder
+from hedgerow._ensemble.training_set import TargetUnits
+from hedgerow._links import fit_sigmoid, probability
+from hedgerow._types import Floats, Indices
+from hedgerow.exceptions import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class PlattScaling:
+    """Class probabilities of a model that has only a decision function.
+
+    For two classes P = 1 / (1 + exp(A f + B)); for more, one such probability for each class
+    against the others, divided by their sum. `coefficients` has a row (A, B) for each score.
+    """
+
+    coefficients: Floats
+
+    @classmethod
+    def fit(
+        cls, decisions: Floats, target: NDArray[np.int64], weights: Floats | None
+    ) -> PlattScaling:
+        """Fit to out-of-fold decisions, (n_rows, n_scores)."""
+        weights = np.ones(len(target)) if weights is None else weights
+        n_scores = decisions.shape[1]
+        positive = [1] if n_scores == 1 else range(n_scores)
+        pairs = [
+            fit_sigmoid(np.ascontiguousarray(scores), (target == k).astype(np.float64), weights)
+            for scores, k in zip(decisions.T, positive, strict=True)
+        ]
+        return cls(np.array(pairs))
+
+    def probabilities(self, decisions: Floats) -> Floats:
+        """Return a column for each class."""
+        p: Floats = probability(decisions * self.coefficients[:, 0] + self.coefficients[:, 1])
+        if p.shape[1] == 1:
+            return np.concatenate([1.0 - p, p], axis=1)
+        total = np.zeros(len(p))
+        for column in p.T:  # in their order, so that the sum has the same bits everywhere
+            total += column
+        share = np.full_like(p, 1.0 / p.shape[1])
+        return np.divide(p, total[:, None], out=share, where=total[:, None] > 0.0)
+
+
+def decisions_of(base_model: Any, X: Any, n_classes: int) -> Floats:
+    """Return the decision function of a base model, a column for each score."""
+    decisions = np.asarray(base_model.decision_function(X), np.float64).reshape(X.shape[0], -1)
+    if len(base_model.classes_) < n_classes:
+        raise DataError(
+            f"a fold of {type(base_model).__name__} lacks one of the {n_classes} classes, for "
+            "which its decision function has no column."
+        )
+    return decisions
+
+
+def values_of(
+    base_model: Any, X: Any, outputs: Outputs, units: TargetUnits, scaling: PlattScaling | None
+) -> Floats:
+    """Return the predictions of a base model as `Outputs` stores them, (n_rows, n_values)."""
+    if not isinstance(outputs, ClassOutputs):
+        prediction = np.asarray(base_model.predict(X), np.float64).reshape(-1, 1)
+        return prediction * units.deviation + units.mean
+    (classes,) = outputs.classes
+    if scaling is not None:
+        return outputs.values([scaling.probabilities(decisions_of(base_model, X, len(classes)))])
+    own = np.asarray(base_model.predict_proba(X), np.float64)
+    if len(base_model.classes_) == len(classes):
+        return outputs.values([own])
+    spread = np.zeros((len(own), len(classes)))
+    spread[:, np.searchsorted(classes, base_model.classes_)] = own
+    return outputs.values([spread])
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A candidate that was selected: the models of its folds, or one that was fitted to all rows.
+
+    Attributes
+    ----------
+    units : TargetUnits
+        Those of its predictions, if the target is numeric.
+    scaling : PlattScaling, or None
+        What makes probabilities of its decision function.
+    """
+
+    name: str
+    weight: float
+    base_models: list[Any]
+    is_encoded: bool
+    units: TargetUnits
+    scaling: PlattScaling | None
+
+    def values(self, index: int, X: Any, outputs: Outputs) -> Floats:
+        """Return the predictions of one of its base models."""
+        return values_of(self.base_models[index], X, outputs, self.units, self.scaling)
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleModel:
+    """The members of an ensemble.
+
+    Attributes
+    ----------
+    schema, encoder : TableSchema and TableEncoder, or None
+        How members with `is_encoded` get the table; None if there are none.
+    fold : int64 array of shape (n_rows,)
+        The fold in whose holdout each training row was.
+    is_refit : bool
+        Whether each member is one base model, fitted to all rows.
+    """
+
+    outputs: Outputs
+    members: list[Member]
+    schema: TableSchema | None
+    encoder: TableEncoder | None
+    fold: NDArray[np.int64]
+    is_refit: bool
+
+    @property
+    def n_rows(self) -> int:
+        """Number of training rows."""
+        return len(self.fold)
+
+    def each(self) -> Iterator[tuple[Member, int]]:
+        """Yield every base model: its member, and its index among the member's."""
+        for member in self.members:
+            for index in range(len(member.base_models)):
+                yield member, index
+
+    def weights(self) -> Floats:
+        """Return the weight of every base model."""
+        return np.array([member.weight / len(member.base_models) for member, _ in self.each()])
+
+    def predictions(self, X: Any, encode: Callable[[Any], Floats]) -> Iterator[Floats]:
+        """Yield what each base model predicts for a table."""
+        matrix = encode(X) if any(member.is_encoded for member in self.members) else None
+        for member, index in self.each():
+            yield member.values(index, matrix if member.is_encoded else X, self.outputs)
+
+    def mean(self, X: Any, encode: Callable[[Any], Floats]) -> Floats:
+        """Return the weighted mean of the predictions, (n_rows, n_values)."""
+        total: Floats | None = None
+        for weight, values in zip(self.weights(), self.predictions(X, encode), strict=True):
+            total = weight * values if total is None else total + weight * values
+        assert total is not None
+        return total
+
+    def samples(self) -> list[Indices]:
+        """Return the rows that each base model was fitted to."""
+        if self.is_refit:
+            return [np.arange(self.n_rows) for _ in self.each()]
+        return [np.flatnonzero(self.fold != index) for _, index in self.each()]

@@ -1,0 +1,98 @@
+"""The parameters of ensembles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from hedgerow._params import (
+    CATEGORICAL_FEATURES,
+    COUNT,
+    FLAG,
+    MOST,
+    N_JOBS,
+    NOTHING,
+    RANDOM_STATE,
+    VERBOSE,
+    Number,
+    Parameter,
+    ParameterKind,
+    Peers,
+    any_of,
+    is_estimator,
+)
+
+
+def _are_named_estimators(value: Any) -> bool:
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
+    if not pairs or not all(type(name) is str and is_estimator(each) for name, each in value):
+        return False
+    return len({name for name, _ in value}) == len(value)
+
+
+_NAMED_ESTIMATORS = ParameterKind(
+    "a list of (name, estimator), with different names",
+    _are_named_estimators,
+    "Sequence[tuple[str, SklearnEstimator]]",
+)
+_SPLITTER = ParameterKind(
+    "a splitter with the method split",
+    lambda value: (
+        not isinstance(value, type) and hasattr(value, "split") and type(value) is not str
+    ),
+    "Any",
+)
+
+ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
+    Parameter(
+        "estimators",
+        None,
+        any_of(NOTHING, _NAMED_ESTIMATORS),
+        "The candidates, as a list of names and estimators. None is a list of Hedgerow's own: "
+        "boosted trees, random forest, extra trees, linear and kernel SVMs and nearest neighbours, "
+        "without those that would take too long for the number of rows.",
+        Peers(sklearn="estimators"),
+        positional=True,
+    ),
+    Parameter(
+        "cv",
+        5,
+        any_of(Number(2, MOST, integer=True), _SPLITTER),
+        "Folds of the cross-validation: their number, or a scikit-learn splitter that puts every "
+        "row into exactly one test set.",
+        Peers(sklearn="cv"),
+    ),
+    Parameter(
+        "n_selections",
+        25,
+        COUNT,
+        "Steps of the greedy selection. Each adds the candidate with which the mean has the "
+        "smallest loss; a candidate can be added repeatedly, which increases its weight.",
+    ),
+    Parameter(
+        "refit",
+        False,
+        FLAG,
+        "Whether the selected models are fitted again, to all rows. Otherwise a prediction is the "
+        "mean over the models of the folds, which is usually more accurate, but takes longer.",
+    ),
+    Parameter(
+        "time_budget",
+        None,
+        any_of(NOTHING, Number(0, open_low=True)),
+        "Seconds after which no further candidate is tried; the first is always fitted. Which "
+        "candidates are tried then depends on the speed of the machine; None tries all of them.",
+    ),
+    replace(
+        CATEGORICAL_FEATURES,
+        description="Categorical features. 'auto' selects the columns of strings or of a "
+        "categorical type; a list (names, indices, or a bool for every column) adds numeric "
+        "columns to these; None selects none.",
+        group="",
+    ),
+    replace(RANDOM_STATE, group=""),
+    replace(N_JOBS, group=""),
+    replace(VERBOSE, group=""),
+)
