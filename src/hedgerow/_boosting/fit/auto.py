@@ -14,7 +14,7 @@ from itertools import islice
 from math import sqrt
 from typing import Any
 
-from hedgerow._boosting.fit.budget import MAX_RATE, RATE_FOR_MEAN, Budget, cost, is_small, slowdown
+from hedgerow._boosting.fit.budget import MAX_RATE, Budget, cost, is_large, is_small, slowdown
 from hedgerow._boosting.fit.choice import TRIAL_RATE, Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import (
@@ -25,9 +25,10 @@ from hedgerow._boosting.fit.fit_data import (
     is_auto,
     usable_folds,
 )
-from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for, possible_kinds
+from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
+    Heats,
     Judge,
     Trial,
     TrialFold,
@@ -43,14 +44,17 @@ from hedgerow._estimator import TableEstimator
 # The holdout is a fifth of the rows. There are several below these numbers of rows, for one output.
 N_FOLDS = 5
 HOLDOUTS_BELOW = {1000: 5, 2000: 3, 5000: 2}
-MAX_HOLDOUTS_IF_SMALL = 3  # with a small budget
+MAX_HOLDOUTS_IF_SMALL, MIN_HOLDOUTS_IF_LARGE = 3, 2  # with a small or large budget
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
 # The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
 # of the rounds of a model, and it may have more times as many if they would have gained from it.
 TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
+# Where models would have to learn faster than that, fewer are better.
+RATES_FOR_MEAN = (0.15, 0.1)
 # Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first heat.
 PATIENCE, FIRST_HEAT = 50, 45
+N_FINALISTS = (3, 5)  # the kinds that go on after the first heat; with a large budget
 
 
 def choose_parameters(
@@ -73,6 +77,8 @@ def choose_parameters(
     n_used = next((n for below, n in HOLDOUTS_BELOW.items() if size < below), 1)
     if is_small(settings.estimator.budget):
         n_used = min(n_used, MAX_HOLDOUTS_IF_SMALL)
+    elif is_large(settings.estimator.budget):
+        n_used = N_FOLDS if n_used > 1 else MIN_HOLDOUTS_IF_LARGE
     folds = list(islice(usable_folds(problem, settings, data.train, N_FOLDS), n_used))
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
@@ -105,9 +111,7 @@ class Search:
         self._n_workers = settings.n_threads if is_native and is_alone else 1
         n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         n_columns = self._folds[0].training_set.train.table.n_features
-        symmetric = self._folds[0].can_be_symmetric
-        kinds = possible_kinds(self._estimator, n_rows, symmetric=symmetric)
-        self._kinds = kinds_for(self._estimator, kinds, n_columns)
+        self._kinds = kinds_for(self._estimator, n_rows, n_columns)
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
         n_outputs = problem.loss.n_outputs
         self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
@@ -134,10 +138,12 @@ class Search:
         n_workers = min(self._n_workers, len(self._kinds))
         n_threads = max(1, self._n_threads // n_workers)
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
-        patience, first_heat = (int(n * slowdown(self._rate)) for n in (PATIENCE, FIRST_HEAT))
+        slow = slowdown(self._rate)
+        n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
+        heats = Heats(int(FIRST_HEAT * slow), n_finalists, int(PATIENCE * slow))
         rounds = [trial.max_rounds for trial in trials]
         with trials_display(self._estimator.verbose, rounds, self._metric) as display:
-            finished = run_heats(trials, self._judge, first_heat, patience, n_workers, display)
+            finished = run_heats(trials, self._judge, heats, n_workers, display)
         return trials, finished
 
     def _trial(self, kind: Parameters, n_threads: int) -> Trial:
@@ -196,8 +202,10 @@ class Search:
 
     def _rounds_for_mean(self, trial: Trial) -> float:
         """Return the rounds without which one model is better than the mean of several."""
-        rate = RATE_FOR_MEAN if is_auto(self._estimator.learning_rate) else self._rate
-        return self._learned(trial) / rate
+        rate = RATES_FOR_MEAN[self._is_forgiving]
+        return self._learned(trial) / (
+            rate if is_auto(self._estimator.learning_rate) else self._rate
+        )
 
     def _member(self, trial: Trial, n_rounds: int) -> dict[str, Any]:
         """Return the parameters of a model with some rounds."""

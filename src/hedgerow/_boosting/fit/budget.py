@@ -13,7 +13,6 @@ from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
 
 BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
 MAX_RATE = 0.15  # of the final fit
-RATE_FOR_MEAN = 0.12  # where models would have to learn faster than that, fewer are better
 # The lowest learning rate of the final fit and the largest number of models, a power of 2, for
 # budgets below and from this factor on.
 LARGE_FACTOR = 2.0
@@ -63,13 +62,13 @@ class Budget:
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
         wide = max(n_columns / USUAL_COLUMNS, 1.0)
         least = 2 * ROUNDS_PER_EVALUATION
-        is_large = factor >= LARGE_FACTOR
+        large = is_large(budget)
         return cls(
             max(least, n_rounds),
             factor * ROUND_ROWS,
             n_rows * n_outputs**OUTPUTS_EXPONENT * wide,
-            min_rate=MIN_RATES[is_large],
-            max_models=MAX_MODELS[is_large],
+            min_rate=MIN_RATES[large],
+            max_models=MAX_MODELS[large],
         )
 
     @property
@@ -90,6 +89,11 @@ class Budget:
 def is_small(budget: str | float) -> bool:
     """Return whether there is time for a few kinds only."""
     return _factor(budget) <= SMALL_FACTOR
+
+
+def is_large(budget: str | float) -> bool:
+    """Return whether there is time for more kinds, holdouts and models."""
+    return _factor(budget) >= LARGE_FACTOR
 
 
 def _factor(budget: str | float) -> float:

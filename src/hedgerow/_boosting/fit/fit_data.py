@@ -110,15 +110,7 @@ class Settings:
     @classmethod
     def of(cls, estimator: TableEstimator) -> Settings:
         """Resolve the parameters of an estimator, which have been checked one by one."""
-        if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
-            raise ParameterError(
-                "multi_strategy='vector' needs splitter='hist': exact splits are found for one "
-                "output at a time."
-            )
-        _require_symmetric_engine(estimator)
-        _require_prunable(estimator)
-        if estimator.device != "cpu":
-            require_supported(estimator.device, estimator)
+        require_possible(estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
         return cls(estimator, resolve_auto(estimator), seed, n_threads)
 
@@ -130,6 +122,19 @@ class Settings:
     def with_chosen(self, chosen: Mapping[str, Any]) -> Settings:
         """Return the settings with other values in place of "auto"."""
         return replace(self, params=resolve_auto(self.estimator, chosen))
+
+
+def require_possible(estimator: TableEstimator) -> None:
+    """Refuse values of parameters that cannot be used together."""
+    if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
+        raise ParameterError(
+            "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
+            "at a time."
+        )
+    _require_symmetric_engine(estimator)
+    _require_prunable(estimator)
+    if estimator.device != "cpu":
+        require_supported(estimator.device, estimator)
 
 
 def _require_symmetric_engine(estimator: TableEstimator) -> None:

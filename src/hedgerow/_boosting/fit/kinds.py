@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hedgerow._boosting.fit.budget import is_small
-from hedgerow._boosting.fit.fit_data import is_auto, resolve_auto
+from hedgerow._boosting.fit.fit_data import is_auto, require_possible, resolve_auto
 from hedgerow._estimator import TableEstimator
+from hedgerow.exceptions import ParameterError
 
 Parameters = Mapping[str, Any]
 
@@ -59,30 +60,32 @@ MANY_COLUMNS = 1000  # a tree has at most as many, unless the user wants more
 SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 
 
-def possible_kinds(
-    estimator: TableEstimator, n_rows: int, *, symmetric: bool
-) -> Sequence[Parameters]:
-    """Return the kinds that there is time for; `symmetric` if symmetric trees can be grown."""
-    if is_small(estimator.budget):
-        kinds = QUICK_KINDS
-    elif n_rows < MAX_ROWS_FOR_SMALL:
-        kinds = (*SMALL_KINDS, *KINDS)
-    else:
-        kinds = KINDS
-    return [kind for kind in kinds if symmetric or kind["grow_policy"] != "symmetric"]
+def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Parameters]:
+    """Return the kinds that there is time for, with the user's own parameters.
 
-
-def kinds_for(
-    estimator: TableEstimator, possible: Sequence[Parameters], n_columns: int
-) -> list[Parameters]:
-    """Return the different kinds that remain with the user's own parameters."""
+    What cannot be used with these is left out: a GPU, for example, grows no symmetric trees yet.
+    """
     kinds: list[Parameters] = []
-    for each in possible:
+    for each in _kinds_by_time(estimator, n_rows):
         params = resolve_auto(estimator, _sampled(each, n_columns))
         kind = {name: getattr(params, name) for name in each}
-        if kind not in kinds:
+        if kind not in kinds and _is_possible(params):
             kinds.append(kind)
     return kinds if estimator.max_depth is None else _limit_depth(kinds, estimator)
+
+
+def _kinds_by_time(estimator: TableEstimator, n_rows: int) -> Sequence[Parameters]:
+    if is_small(estimator.budget):
+        return QUICK_KINDS
+    return (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS
+
+
+def _is_possible(params: TableEstimator) -> bool:
+    try:
+        require_possible(params)
+    except ParameterError:
+        return False
+    return True
 
 
 def is_random(estimator: TableEstimator, kind: Parameters) -> bool:

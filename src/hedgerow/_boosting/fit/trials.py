@@ -1,7 +1,7 @@
 """Trials of kinds of trees on a holdout, in two heats, and the greedy choice of a mean of them.
 
 All kinds share the bins of a fold. In the first heat each is boosted for a few rounds; the best
-three go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
+go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
 its best round, so that the metric of a mean of kinds is known without another tree.
 """
 
@@ -26,7 +26,6 @@ from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import TreeRows
-from hedgerow._data.binning import BinnedMatrix
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
@@ -37,7 +36,6 @@ AnyMetric = Metric | UserMetric
 # Of a trial that was cut short: the relative gain for which rounds are doubled, and by how much it
 # falls at least from one doubling to the next.
 LEAST_GAIN, MAX_DECAY = 0.01, 0.9
-N_FINALISTS = 3  # the kinds that go on after the first heat
 
 
 class TrialFold(NamedTuple):
@@ -57,13 +55,6 @@ class TrialFold(NamedTuple):
         encoded = training_set.encode(holdout)
         rows = training_set.rows(encoded, settings.n_threads)
         return cls(settings, training_set, encoded, rows)
-
-    @property
-    def can_be_symmetric(self) -> bool:
-        """Whether symmetric trees can be grown: in memory, on one machine, without a GPU."""
-        is_dense = isinstance(self.training_set.binned, BinnedMatrix)
-        is_here = workers().size == 1 and self.settings.params.device == "cpu"
-        return is_dense and is_here and not self.training_set.problem.has_vector_leaves
 
     def start(self, kind: Parameters, n_threads: int) -> FoldBooster:
         """Return boosting with the parameters of a kind, before its first round."""
@@ -232,11 +223,21 @@ class Trial:
         return TrialResult(self.kind, self.best.round, self.best.score, tuple(self._curve))
 
 
+class Heats(NamedTuple):
+    """How trials compete: the rounds of the first heat, who goes on, and for how long.
+
+    `patience` is the number of rounds without improvement after which a trial ends.
+    """
+
+    first_rounds: int
+    n_finalists: int
+    patience: int
+
+
 def run_heats(
     trials: Sequence[Trial],
     judge: Judge,
-    first_heat: int,
-    patience: int,
+    heats: Heats,
     n_workers: int,
     display: TrialsDisplay,
 ) -> list[int]:
@@ -248,21 +249,24 @@ def run_heats(
     def run(numbers: Sequence[int], n_rounds: int) -> None:
         def run_one(number: int) -> None:
             trial = trials[number]
-            trial.advance(n_rounds, patience, lambda *so_far: display.report(number, *so_far))
+            trial.advance(n_rounds, heats.patience, lambda *so_far: display.report(number, *so_far))
 
         # Trials are stopped before the pool waits for them.
         with ThreadPoolExecutor(n_workers) as pool, display.stops_if_interrupted():
             list((map if n_workers == 1 else pool.map)(run_one, numbers))
 
     everyone = range(len(trials))
-    run(everyone, first_heat)
-    run(sorted(finalists(trials, judge)), max(trial.max_rounds for trial in trials))
+    run(everyone, heats.first_rounds)
+    run(
+        sorted(_finalists(trials, heats.n_finalists, judge)),
+        max(trial.max_rounds for trial in trials),
+    )
     for number, trial in enumerate(trials):
         display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
     return [number for number in everyone if trials[number].is_over]
 
 
-def finalists(trials: Sequence[Trial], judge: Judge) -> set[int]:
+def _finalists(trials: Sequence[Trial], n_finalists: int, judge: Judge) -> set[int]:
     """Return the indices of the trials that go on: the best, and the best of each way to grow.
 
     Symmetric trees learn more slowly at first, and longer.
@@ -272,7 +276,7 @@ def finalists(trials: Sequence[Trial], judge: Judge) -> set[int]:
     for number in ranking:
         of_policy.setdefault(trials[number].kind["grow_policy"], number)
     others = [number for number in ranking if number not in of_policy.values()]
-    return {*of_policy.values(), *others[: max(0, N_FINALISTS - len(of_policy))]}
+    return {*of_policy.values(), *others[: max(0, n_finalists - len(of_policy))]}
 
 
 def select_members(trials: Sequence[Trial], n_members: int, judge: Judge) -> list[int]:
