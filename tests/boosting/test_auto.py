@@ -19,6 +19,7 @@ from hedgerow import (
 )
 from hedgerow._boosting.fit.budget import Budget
 from hedgerow._boosting.fit.dataset import Dataset, _fold_sizes, split_folds
+from hedgerow._boosting.fit.kinds import kinds_for
 from hedgerow._boosting.fit.round_grower import member_seeds
 from hedgerow._boosting.fit.trials import select_members
 from hedgerow._data.intake import learn_schema
@@ -104,7 +105,8 @@ def test_the_mean_of_several_kinds_is_that_of_explicit_fits():
     mean = np.mean([member.predict(X) for member in members], axis=0)
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
     assert sum(choice.n_models(trial) for trial in choice.tried) == 4
-    assert "of several kinds" in repr(choice)
+    assert "of the kinds below" in repr(choice)
+    assert "grow_policy=" not in repr(choice)
 
 
 def test_members_are_the_best_mean_step_by_step():
@@ -205,6 +207,29 @@ def test_what_is_asked_for_stays():
     assert first.scaled(slow.auto_.n_members) == explicit._model.ensemble
 
 
+@pytest.mark.parametrize(
+    ("own", "policies"),
+    [
+        ({}, {"symmetric", "leafwise"}),
+        ({"grow_policy": "symmetric"}, {"symmetric"}),
+        ({"grow_policy": "levelwise"}, {"levelwise"}),
+        ({"splitter": "exact"}, {"leafwise"}),
+        ({"prune": True}, {"leafwise"}),
+    ],
+)
+def test_kinds_are_those_that_the_parameters_allow(own, policies):
+    estimator = GradientBoostingRegressor(**own)
+    assert {kind["grow_policy"] for kind in kinds_for(estimator, 1000, 10)} == policies
+
+
+def test_a_gpu_tries_what_the_cpu_tries_without_symmetric_trees():
+    on_gpu, on_cpu = (
+        GradientBoostingRegressor(device="cuda"),
+        GradientBoostingRegressor(grow_policy="leafwise"),
+    )
+    assert kinds_for(on_gpu, 1000, 10) == kinds_for(on_cpu, 1000, 10)
+
+
 def test_explicit_rounds_try_nothing():
     model = GradientBoostingRegressor(n_estimators=3).fit(X, NUMBERS)
     assert not hasattr(model, "auto_")
@@ -255,7 +280,7 @@ def test_thorough_is_more_work_than_quick():
     assert quick.n_iter_ < thorough.n_iter_
 
 
-@pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 1e4])
+@pytest.mark.parametrize("budget", [0, -1.0, "slow", np.nan, None, True, 60])
 def test_a_budget_must_be_one(budget):
     with pytest.raises(ParameterError, match=r"budget=.*'quick', 'balanced' or 'thorough'"):
         GradientBoostingRegressor(budget=budget).fit(X, NUMBERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import gcd
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 TRIAL_RATE = 0.15  # learning rate of trials: fast, but good enough to compare candidates
 ROUNDS_PER_EVALUATION = 5  # between two evaluations on the holdout
 
+_DETAILS = ("min_samples_leaf", "reg_lambda", "subsample")  # of trials, not in the repr
 _LINE_STYLES = ("--", "-.", ":", (0, (6, 3)))  # of candidates that were not chosen
 
 
@@ -66,6 +67,8 @@ class Choice(Result):
         Empty if all have ``parameters``.
     """
 
+    _is_long: ClassVar[bool] = False
+
     parameters: Mapping[str, Any]
     n_members: int = 1
     metric: str = ""
@@ -97,8 +100,17 @@ class Choice(Result):
         own = {k: v for k, v in trial.parameters.items() if k in self.parameters}
         return sum(own.items() <= kind.items() for kind in kinds)
 
+    def _common(self) -> dict[str, Any]:
+        """Return the parameters that all models share."""
+        members = [self.member(number) for number in range(self.n_in_turn)]
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if all(member[name] == value for member in members)
+        }
+
     def _title(self) -> str:
-        chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.parameters.items())
+        chosen = ", ".join(f"{name}={_short(value)}" for name, value in self._common().items())
         if not self.tried:
             return f"Choice: {chosen}; there were too few rows for a search"
         if np.isnan([trial.score for trial in self.tried]).all():
@@ -107,7 +119,7 @@ class Choice(Result):
         if self.n_members > 1:
             rounds = self.parameters["n_estimators"] // self.n_members
             title += f"; the mean of {self.n_members} models with {rounds} rounds each"
-            title += ", of several kinds" if self.members else ""
+            title += ", of the kinds below" if self.members else ""
         is_rate_chosen = "learning_rate" in self.parameters
         return f"{title}\nTrials with learning_rate={TRIAL_RATE}:" if is_rate_chosen else title
 
@@ -119,6 +131,9 @@ class Choice(Result):
         columns["rounds"] = np.array([trial.n_rounds for trial in self.tried])
         columns[self.metric] = np.array([trial.score for trial in self.tried])
         return columns | {"models": np.array([self.n_models(trial) for trial in self.tried])}
+
+    def _repr_columns(self) -> Columns:
+        return {name: values for name, values in self._columns().items() if name not in _DETAILS}
 
     def _draw(self, ax: Any) -> None:
         for number, trial in enumerate(self.tried):

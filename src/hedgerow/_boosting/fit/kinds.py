@@ -75,9 +75,14 @@ def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Pa
 
 
 def _kinds_by_time(estimator: TableEstimator, n_rows: int) -> Sequence[Parameters]:
-    if is_small(estimator.budget):
-        return QUICK_KINDS
-    return (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS
+    """Return the kinds that there is time for and that grow in the way that the user wants."""
+    kinds: Sequence[Parameters] = QUICK_KINDS
+    if not is_small(estimator.budget):
+        kinds = (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS
+    if is_auto(estimator.grow_policy):
+        return kinds
+    is_symmetric = estimator.grow_policy == "symmetric"
+    return [kind for kind in kinds if (kind["grow_policy"] == "symmetric") == is_symmetric]
 
 
 def _is_possible(params: TableEstimator) -> bool:
