@@ -45,6 +45,7 @@ class Hedgerow(EstimatorLibrary):
             reg_lambda=s.reg_lambda,
             max_bins=s.max_bins,
             splitter=s.splitter,
+            grow_policy=s.grow_policy,
             multi_strategy=s.multi_strategy,
             early_stopping=False,
             n_jobs=self.threads,

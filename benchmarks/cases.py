@@ -57,6 +57,7 @@ class BoostingSettings(Settings):
     min_child_weight: float = 1.0
     reg_lambda: float = 1.0
     splitter: Literal["hist", "exact"] = "hist"
+    grow_policy: Literal["leafwise", "symmetric"] = "leafwise"
     multi_strategy: Literal["separate", "vector"] = "separate"
 
     @property
@@ -256,6 +257,29 @@ BOOSTING_CASES = (
         ),
         libraries=(HEDGEROW, "xgboost-exact"),
         bars=(Bar("fit", "times", 0.7, ("xgboost-exact",)),),
+    ),
+    Case(
+        name="symmetric",
+        about="symmetric trees: 1,000,000 × 28, 100 trees of depth 6; predict 200,000 rows",
+        rows=1_000_000,
+        columns=28,
+        test_rows=200_000,
+        # CatBoost has no minimum of a leaf in such trees, so neither library gets one.
+        settings=BoostingSettings(
+            n_trees=100,
+            max_leaves=64,
+            max_depth=6,
+            min_samples_leaf=1,
+            min_child_weight=0.0,
+            grow_policy="symmetric",
+        ),
+        libraries=(HEDGEROW, "catboost"),
+        predicts=5,
+        bars=(
+            Bar("fit", "times", 0.5, ("catboost",)),
+            Bar("predict", "times", 0.7, ("catboost",)),
+            Bar("score", "within", 0.002, ("catboost",)),
+        ),
     ),
     Case(
         name="predict",

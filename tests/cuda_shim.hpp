@@ -34,6 +34,7 @@ using Place = jmp_buf;
 #define __global__
 #define __launch_bounds__(...)
 #define __device__
+#define __grid_constant__
 #define __shared__ static
 #define __noinline__ [[gnu::noinline]] inline
 

@@ -22,10 +22,10 @@ Penalties in_units(const Penalties& penalties, const FixedPoint& fixed) {
 }
 
 // The gradient sums G and the denominators H + λ of both sides of eight tests.
-struct Sides {
+struct TestSides {
   Double8 G_left, G_right, a, b;
 
-  Sides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, Long8 g, Long8 h)
+  TestSides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, Long8 g, Long8 h)
       : G_left(to_double(g)),
         G_right(to_double(leaf.g - g)),
         a(to_double(h) + lambda),
@@ -57,7 +57,7 @@ struct PenalisedGain {
   const Penalties& penalties;
 
   Double8 operator()(Long8 g, Long8 h) const {
-    const Sides sides(fixed, leaf.sum, penalties.lambda, g, h);
+    const TestSides sides(fixed, leaf.sum, penalties.lambda, g, h);
     const auto left = score_fraction(penalties, sides.G_left, sides.a);
     const auto right = score_fraction(penalties, sides.G_right, sides.b);
     return left.numerator / left.denominator + right.numerator / right.denominator - leaf.score;
@@ -70,7 +70,7 @@ struct Order {
   int direction = 0;
   int free_from = 0;
 
-  Long8 permits(const Penalties& penalties, const Sides& sides, int i) const {
+  Long8 permits(const Penalties& penalties, const TestSides& sides, int i) const {
     const Double8 left = weight(penalties, sides.G_left, sides.a),
                   right = weight(penalties, sides.G_right, sides.b);
     const Long8 position = Long8{0, 1, 2, 3, 4, 5, 6, 7} + i;
@@ -114,7 +114,7 @@ void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& 
     Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps);
     if (fixed.has_zero_h) allowed &= (ULong8)left_h - min_h <= range_h;  // or rows are S enough
     if (order.direction != 0) {
-      const Sides sides(fixed, leaf.sum, penalties.lambda, left_g, left_h);
+      const TestSides sides(fixed, leaf.sum, penalties.lambda, left_g, left_h);
       allowed &= order.permits(penalties, sides, i);
     }
     const Double8 added = allowed ? gain(left_g, left_h) : Double8{};

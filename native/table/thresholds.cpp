@@ -34,35 +34,57 @@ struct Sample {
 
 constexpr std::size_t kMaxSample = std::size_t{1} << 31;  // sorting counts in 32 bits
 
+// Rows with their ranks.
+struct RankedRows {
+  std::vector<std::int64_t> rows;
+  std::vector<std::uint64_t> ranks;
+
+  void append(const RankedRows& other) {
+    rows.insert(rows.end(), other.rows.begin(), other.rows.end());
+    ranks.insert(ranks.end(), other.ranks.begin(), other.ranks.end());
+  }
+};
+
+constexpr std::size_t kRankedRows = std::size_t{1} << 17;  // that a task looks at
+
+// The rows with weight whose rank is `bound` or less, in order.
+RankedRows rows_up_to_rank(std::uint64_t bound, std::size_t n_rows, std::uint64_t seed,
+                           std::span<const double> row_weight, int threads) {
+  std::vector<RankedRows> parts((n_rows + kRankedRows - 1) / kRankedRows);
+  parallel_for(threads, parts.size(), [&](std::size_t t) {
+    const std::size_t end = std::min(n_rows, (t + 1) * kRankedRows);
+    for (std::size_t row = t * kRankedRows; row < end; ++row) {
+      const std::uint64_t rank = hash_u64(seed, Purpose::bin_sample, 0, row);
+      if (rank > bound || (!row_weight.empty() && !(row_weight[row] > 0))) continue;
+      parts[t].rows.push_back(static_cast<std::int64_t>(row));
+      parts[t].ranks.push_back(rank);
+    }
+  });
+  RankedRows all;
+  for (const RankedRows& part : parts) all.append(part);
+  return all;
+}
+
 // The `n_sampled` rows of smallest rank, in order, among the n_weighty rows with weight. Only ranks
 // that are likely to be small enough are collected: six standard deviations more than needed, so
 // that a second pass is almost never necessary.
 std::vector<std::int64_t> rows_of_smallest_rank(std::size_t n_rows, std::size_t n_weighty,
                                                 std::size_t n_sampled, std::uint64_t seed,
-                                                std::span<const double> row_weight) {
-  std::vector<std::int64_t> rows;
-  std::vector<std::uint64_t> ranks;
-  for (double margin = 6;; margin *= 4) {
+                                                std::span<const double> row_weight, int threads) {
+  if (n_sampled == 0) return {};
+  RankedRows found;
+  for (double margin = 6; found.rows.size() < n_sampled; margin *= 4) {
     const double share = (n_sampled + margin * std::sqrt(n_sampled + 1.0)) / n_weighty;
     const std::uint64_t bound = share < 1 ? static_cast<std::uint64_t>(share * 0x1p64) : ~0ull;
-    rows.clear();
-    ranks.clear();
-    for (std::size_t row = 0; row < n_rows; ++row) {
-      const std::uint64_t rank = hash_u64(seed, Purpose::bin_sample, 0, row);
-      if (rank > bound || (!row_weight.empty() && !(row_weight[row] > 0))) continue;
-      rows.push_back(static_cast<std::int64_t>(row));
-      ranks.push_back(rank);
-    }
-    if (ranks.size() >= n_sampled) break;
+    found = rows_up_to_rank(bound, n_rows, seed, row_weight, threads);
   }
-  if (n_sampled == 0) return {};
-  std::vector<std::uint64_t> order(ranks);
+  std::vector<std::uint64_t> order(found.ranks);
   std::ranges::nth_element(order, order.begin() + (n_sampled - 1));
   std::size_t n_kept = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (ranks[i] <= order[n_sampled - 1]) rows[n_kept++] = rows[i];
-  rows.resize(n_kept);
-  return rows;
+  for (std::size_t i = 0; i < found.rows.size(); ++i)
+    if (found.ranks[i] <= order[n_sampled - 1]) found.rows[n_kept++] = found.rows[i];
+  found.rows.resize(n_kept);
+  return found.rows;
 }
 
 // Weights as integers, whose sums do not depend on the order. 2^62 bounds every sum, and tiny
@@ -85,14 +107,15 @@ std::vector<std::uint64_t> integer_weights(std::span<const double> row_weight,
 // At most `size` rows with weight: those with the smallest hashes. row_weight is empty (all weights
 // are equal) or has a weight >= 0 for each row.
 Sample choose_sample(std::size_t n_rows, std::span<const double> row_weight, std::size_t size,
-                     std::uint64_t seed) {
+                     std::uint64_t seed, int threads) {
   Sample sample;
   sample.n_weighty = n_rows;
   if (!row_weight.empty())
     sample.n_weighty = std::ranges::count_if(row_weight, [](double w) { return w > 0; });
   sample.size = std::min({sample.n_weighty, size, kMaxSample});
   if (sample.size < n_rows)
-    sample.rows = rows_of_smallest_rank(n_rows, sample.n_weighty, sample.size, seed, row_weight);
+    sample.rows =
+        rows_of_smallest_rank(n_rows, sample.n_weighty, sample.size, seed, row_weight, threads);
   if (!row_weight.empty()) sample.weights = integer_weights(row_weight, sample);
   return sample;
 }
@@ -231,7 +254,7 @@ Finding find_in_items(Item* items, Item* scratch, std::size_t count, int max_bin
 // The bytes that a thread needs to sort the values of a feature. They are allocated for all threads
 // together: C libraries keep what a thread frees for that thread.
 template <class R>
-std::size_t room_to_sort(const Sample& sample) {
+std::size_t bytes_to_sort(const Sample& sample) {
   using Key = decltype(key_of(R{}));
   return 2 * sample.size * (sample.weights.empty() ? sizeof(Plain<Key>) : sizeof(Weighted<Key>));
 }
@@ -260,27 +283,37 @@ constexpr std::size_t kBatchColumns = 16;  // one cache line of a float32 row is
 constexpr std::size_t kGatherRows = 4096;
 constexpr std::size_t kSmallWork = 32768;  // values sorted in the time it takes to wake a thread
 
+// Memory for the values of a batch of columns, and for each thread to sort those of one. It is
+// allocated once for all batches: first writes to fresh memory take as long as sorting.
+struct BatchRoom {
+  std::size_t pitch, room_to_sort;
+  Buffer<std::byte> values, rooms;
+
+  BatchRoom(std::span<const ColumnView> columns, const Sample& sample, int threads) {
+    const bool single = std::ranges::all_of(columns, is_single, &ColumnView::type);
+    const std::size_t n_columns = std::min(kBatchColumns, columns.size());
+    pitch = sample.size * (single ? sizeof(float) : sizeof(double));
+    room_to_sort = single ? bytes_to_sort<float>(sample) : bytes_to_sort<double>(sample);
+    values = Buffer<std::byte>(n_columns * pitch);
+    rooms = Buffer<std::byte>(std::min<std::size_t>(threads, n_columns) * room_to_sort);
+  }
+};
+
 // Processes a batch of columns, one cache line of each sampled row.
 void find_in_batch(std::span<const ColumnView> columns, const Sample& sample, int max_bins,
-                   int threads, Finding* findings) {
+                   int threads, const BatchRoom& room, Finding* findings) {
   if (sample.size * columns.size() < kSmallWork) threads = 1;
-  const bool single = std::ranges::all_of(columns, is_single, &ColumnView::type);
-  const std::size_t pitch = sample.size * (single ? sizeof(float) : sizeof(double));
-  const auto memory =
-      std::make_unique_for_overwrite<double[]>(columns.size() * pitch / sizeof(double) + 1);
-  const Slots slots{reinterpret_cast<std::byte*>(memory.get()), pitch};
+  const Slots slots{room.values.get(), room.pitch};
   parallel_for(threads, (sample.size + kGatherRows - 1) / kGatherRows, [&](std::size_t t) {
     const std::size_t first = t * kGatherRows;
     load_block(
         columns, [&](std::size_t i) { return sample.row(i); }, first,
         std::min(sample.size, first + kGatherRows), slots);
   });
-  const std::size_t room = single ? room_to_sort<float>(sample) : room_to_sort<double>(sample);
-  threads = std::clamp(threads, 1, static_cast<int>(columns.size()));
-  const Buffer<std::byte> rooms(static_cast<std::size_t>(threads) * room);
+  threads = std::min(threads, static_cast<int>(columns.size()));
   parallel_for(threads, columns.size(), [&](std::size_t j, int slot) {
     const ValueType type = columns[j].type;
-    std::byte* own = rooms.get() + static_cast<std::size_t>(slot) * room;
+    std::byte* own = room.rooms.get() + static_cast<std::size_t>(slot) * room.room_to_sort;
     if (type != ValueType::category)
       findings[j] = is_single(type)
                         ? find_in_values(slots.column<float>(j), sample, max_bins, own)
@@ -365,11 +398,14 @@ std::vector<std::vector<double>> find_thresholds(std::span<const ColumnView> col
                                                  std::size_t n_rows,
                                                  std::span<const double> row_weight,
                                                  const ThresholdOptions& options, int threads) {
-  const Sample sample = choose_sample(n_rows, row_weight, options.sample_size, options.seed);
+  const Sample sample =
+      choose_sample(n_rows, row_weight, options.sample_size, options.seed, threads);
   std::vector<Finding> findings(columns.size());
+  threads = std::max(1, threads);
+  const BatchRoom room(columns, sample, threads);
   for (std::size_t first = 0; first < columns.size(); first += kBatchColumns)
     find_in_batch(columns.subspan(first, std::min(kBatchColumns, columns.size() - first)), sample,
-                  options.max_bins, threads, &findings[first]);
+                  options.max_bins, threads, room, &findings[first]);
   if (sample.size < sample.n_weighty)
     add_rare_values(columns, n_rows, row_weight, findings, threads);
   return thresholds_of(std::move(findings));
@@ -379,7 +415,8 @@ std::vector<std::vector<double>> find_sparse_thresholds(const SparseView& table,
                                                         std::span<const double> row_weight,
                                                         const ThresholdOptions& options,
                                                         int threads) {
-  const Sample sample = choose_sample(table.n_rows, row_weight, options.sample_size, options.seed);
+  const Sample sample =
+      choose_sample(table.n_rows, row_weight, options.sample_size, options.seed, threads);
   const std::vector<std::int32_t> position = positions(sample, table.n_rows);
   std::uint64_t total_weight = 0;
   for (std::size_t i = 0; i < sample.size; ++i) total_weight += sample.weight(i);

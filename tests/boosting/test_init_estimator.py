@@ -183,9 +183,7 @@ def test_the_automatic_search_and_cross_validation_use_it():
     result = hr.cross_validate(few, X, NUMBERS)
     fold = result.folds[0]
     by_hand = clone(few).fit(X[fold.train], NUMBERS[fold.train])
-    np.testing.assert_array_equal(
-        result.oof_prediction[fold.held_out], by_hand.predict(X[fold.held_out])
-    )
+    np.testing.assert_array_equal(result.oof_prediction[fold.test], by_hand.predict(X[fold.test]))
 
 
 def test_refitting_calibration_and_slices_keep_it():

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 
 import hedgerow as hr
 from hedgerow._ensemble import candidates, cross_fitting
@@ -91,7 +92,8 @@ def test_default_candidates_read_mixed_tables():
     y = np.where(X.number + (X.word == "x") > 0.3, "yes", "no")
     model = hr.EnsembleClassifier(cv=2).fit(X, y)
     assert set(model.members_.name) == {
-        *("boosting", "extra_trees", "random_forest", "svm_rbf", "svm_rbf_c10", "svm_linear"),
+        *("boosting", "extra_trees", "random_forest", "svm_rbf", "svm_rbf_c10"),
+        *("svm_rbf_c100", "svm_linear"),
         *("neighbors_5", "neighbors_25"),
     }
     assert model.score(X, y) > 0.9
@@ -104,7 +106,7 @@ def test_default_candidates_read_mixed_tables():
 def test_models_with_a_refit_know_all_rows():
     model = hr.EnsembleRegressor(REGRESSORS, refit=True).fit(*DIABETES)
     folds = hr.EnsembleRegressor(REGRESSORS).fit(*DIABETES)
-    assert len(model.estimators_) * 5 == len(folds.estimators_)
+    assert len(model.estimators_) * 8 == len(folds.estimators_)
     np.testing.assert_array_equal(model.members_.weight, folds.members_.weight)
     assert all(len(rows) == len(DIABETES[1]) for rows in model.estimators_samples_)
 
@@ -230,3 +232,21 @@ def test_bad_data_are_named():
     with pytest.raises(hr.DataError, match="at least 2 rows"):
         hr.EnsembleRegressor(REGRESSORS[1:]).fit(X[:1], y[:1])
     np.testing.assert_array_equal(model.predict(X), before)  # nothing is lost
+
+
+def test_parameters_of_candidates_are_the_ensembles():
+    model = hr.EnsembleRegressor([("trees", hr.ExtraTreesRegressor()), ("svm", hr.SVR())])
+    model.set_params(trees__max_depth=3, cv=4, svm=hr.LinearSVR(C=7.0))
+    params = model.get_params()
+    assert (params["trees__max_depth"], params["cv"], params["svm__C"]) == (3, 4, 7.0)
+    copy = clone(model)
+    assert copy.get_params()["trees"] is not params["trees"]
+    assert copy.get_params()["trees__max_depth"] == 3
+    search = GridSearchCV(clone(model), {"svm__C": [1.0, 100.0], "refit": [True]}, cv=2)
+    assert search.fit(*DIABETES).best_params_["svm__C"] in (1.0, 100.0)
+    found = {each.get_params()["svm__C"] for each in (search.best_estimator_, model)}
+    assert found == {search.best_params_["svm__C"], 7.0}
+    with pytest.raises(hr.ParameterError, match="has no parameter 'tree'"):
+        model.set_params(tree__max_depth=3)
+    with pytest.raises(hr.ParameterError, match="has no parameter 'depth'"):
+        model.set_params(trees__depth=3)

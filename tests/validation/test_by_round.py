@@ -17,7 +17,7 @@ def test_the_curve_of_a_regressor_is_that_of_its_staged_predictions():
     validation = hr.cross_validate(model, X, y, cv=3)
     curves = validation.by_round(X, y)
     expected = [
-        [root_mean_squared_error(y[f.held_out], s) for s in m.staged_predict(X[f.held_out])]
+        [root_mean_squared_error(y[f.test], s) for s in m.staged_predict(X[f.test])]
         for m, f in zip(validation.models, validation.folds, strict=True)
     ]
     np.testing.assert_allclose(curves.folds, expected, rtol=1e-12)
@@ -40,7 +40,7 @@ def test_the_curve_of_a_classifier_is_its_log_loss(load, model):
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     validation = hr.cross_validate(model, X, y, cv=2, sample_weight=w)
     curves = validation.by_round(X, y, sample_weight=w)
-    fitted, fold = validation.models[1], validation.folds[1].held_out
+    fitted, fold = validation.models[1], validation.folds[1].test
     expected = [
         log_loss(y[fold], p, sample_weight=w[fold]) for p in fitted.staged_predict_proba(X[fold])
     ]

@@ -74,9 +74,9 @@ def test_models_of_folds_are_kept(name):
     model, y = BINNING[name]
     result = hr.cross_validate(model, X, y, cv=4)
     for fitted, fold in zip(result.models, result.folds, strict=True):
-        prediction = getattr(fitted, result.method)(X[fold.held_out])
-        np.testing.assert_array_equal(prediction, result.oof_prediction[fold.held_out])
-        assert len(fold.train) + len(fold.held_out) == N
+        prediction = getattr(fitted, result.method)(X[fold.test])
+        np.testing.assert_array_equal(prediction, result.oof_prediction[fold.test])
+        assert len(fold.train) + len(fold.test) == N
 
 
 def frames():
@@ -150,12 +150,12 @@ def test_a_fold_s_model_knows_nothing_of_the_targets_held_out(name):
     model = hr.GradientBoostingClassifier(**SMALL | LEAKS[name])
     table = frames()["pandas"]
     one = hr.cross_validate(model, table, CLASSES, cv=sk.KFold(3))
-    rows = one.folds[0].held_out
+    rows = one.folds[0].test
     changed = CLASSES.copy()
     changed[rows] = 2 - changed[rows]
     two = hr.cross_validate(model, table, changed, cv=sk.KFold(3))
     np.testing.assert_array_equal(one.oof_prediction[rows], two.oof_prediction[rows])
-    others = one.folds[1].held_out
+    others = one.folds[1].test
     assert (one.oof_prediction[others] != two.oof_prediction[others]).any()
     own = clone(model).fit(table.iloc[one.folds[0].train], CLASSES[one.folds[0].train])
     np.testing.assert_array_equal(one.oof_prediction[rows], own.predict_proba(table.iloc[rows]))
@@ -215,7 +215,7 @@ def test_folds_are_those_of_scikit_learn(name):
     expected = sk.check_cv(cv).split(X, Y, groups)
     for fold, (train, holdout) in zip(result.folds, expected, strict=True):
         np.testing.assert_array_equal(fold.train, np.arange(N)[train])
-        np.testing.assert_array_equal(fold.held_out, np.arange(N)[holdout])
+        np.testing.assert_array_equal(fold.test, np.arange(N)[holdout])
 
 
 class ByFirstColumn:
@@ -231,7 +231,7 @@ class ByFirstColumn:
 
 def test_splitters_see_the_table():
     result = hr.cross_validate(Ridge(), X, Y, cv=ByFirstColumn())
-    assert [set(X[fold.held_out, 0]) for fold in result.folds] == [{0.0}, {1.0}, {2.0}]
+    assert [set(X[fold.test, 0]) for fold in result.folds] == [{0.0}, {1.0}, {2.0}]
 
 
 @pytest.mark.parametrize("y", [Y, LABELS], ids=["numbers", "classes"])
@@ -239,11 +239,11 @@ def test_a_number_of_folds_keeps_groups_together(y):
     model = hr.DecisionTreeClassifier() if y is LABELS else hr.DecisionTreeRegressor()
     result = hr.cross_validate(model, X, y, cv=3, groups=GROUPS)
     for fold in result.folds:
-        assert not set(GROUPS[fold.train]) & set(GROUPS[fold.held_out])
+        assert not set(GROUPS[fold.train]) & set(GROUPS[fold.test])
     kind = sk.StratifiedGroupKFold if y is LABELS else sk.GroupKFold
     expected = [holdout for _, holdout in kind(3).split(X, y, GROUPS)]
     np.testing.assert_array_equal(
-        np.concatenate([fold.held_out for fold in result.folds]), np.concatenate(expected)
+        np.concatenate([fold.test for fold in result.folds]), np.concatenate(expected)
     )
 
 
@@ -251,12 +251,12 @@ def test_classes_have_the_same_part_in_every_fold():
     ordered = np.sort(CLASSES)
     result = hr.cross_validate(hr.DecisionTreeClassifier(), X, ordered, cv=3)
     for fold in result.folds:
-        assert set(ordered[fold.held_out]) == {0, 1, 2}
+        assert set(ordered[fold.test]) == {0, 1, 2}
 
 
 def test_rows_that_are_never_held_out_have_no_prediction():
     result = hr.cross_validate(Ridge(), X, Y, cv=sk.TimeSeriesSplit(3))
-    first = result.folds[0].held_out[0]
+    first = result.folds[0].test[0]
     assert np.isnan(result.oof_prediction[:first]).all()
     assert np.isfinite(result.oof_prediction[first:]).all()
     labels = hr.cross_validate(
@@ -271,7 +271,7 @@ def test_rows_that_are_held_out_often_have_the_mean():
     result = hr.cross_validate(hr.DecisionTreeRegressor(), X, Y, cv=cv)
     total = np.zeros(N)
     for model, fold in zip(result.models, result.folds, strict=True):
-        total[fold.held_out] += model.predict(X[fold.held_out])
+        total[fold.test] += model.predict(X[fold.test])
     np.testing.assert_allclose(result.oof_prediction, total / 2, rtol=1e-14)
     with pytest.raises(ParameterError, match="in more than one test set, but predicted classes"):
         hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=cv, method="predict")
@@ -286,7 +286,7 @@ def test_weights_count_in_fits_and_in_metrics():
         own = hr.GradientBoostingRegressor(**SMALL).fit(
             X[fold.train], Y[fold.train], WEIGHTS[fold.train]
         )
-        rows = fold.held_out
+        rows = fold.test
         expected = root_mean_squared_error(
             Y[rows], own.predict(X[rows]), sample_weight=WEIGHTS[rows]
         )
@@ -300,14 +300,14 @@ def test_weights_count_where_a_model_scores_itself():
     result = hr.cross_validate(RidgeClassifier(), X, LABELS, cv=3, sample_weight=WEIGHTS)
     fold = result.folds[0]
     own = RidgeClassifier().fit(X[fold.train], LABELS[fold.train], WEIGHTS[fold.train])
-    expected = own.score(X[fold.held_out], LABELS[fold.held_out], WEIGHTS[fold.held_out])
+    expected = own.score(X[fold.test], LABELS[fold.test], WEIGHTS[fold.test])
     assert result.scores["score"][0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_scorers_that_take_no_weights_get_none():
     model = hr.GradientBoostingRegressor(**SMALL)
     result = hr.cross_validate(model, X, Y, sample_weight=WEIGHTS, scoring="neg_max_error")
-    rows = result.folds[0].held_out
+    rows = result.folds[0].test
     assert result.scores["neg_max_error"][0] == -np.abs(Y - result.oof_prediction)[rows].max()
 
 
@@ -317,7 +317,7 @@ def test_folds_may_go_on_from_a_model():
     result = hr.cross_validate(model, X, Y, cv=3, params={"init_model": start})
     for fold, fitted in zip(result.folds, result.models, strict=True):
         own = clone(model).fit(X[fold.train], Y[fold.train], init_model=start)
-        rows = fold.held_out
+        rows = fold.test
         np.testing.assert_array_equal(result.oof_prediction[rows], own.predict(X[rows]))
         assert fitted.n_iter_ == 16
 
@@ -338,7 +338,7 @@ def test_further_arguments_of_fit_are_cut_to_the_rows():
         X[fold.train], Y[fold.train], ridge__sample_weight=WEIGHTS[fold.train]
     )
     np.testing.assert_allclose(
-        result.oof_prediction[fold.held_out], own.predict(X[fold.held_out]), rtol=1e-12
+        result.oof_prediction[fold.test], own.predict(X[fold.test]), rtol=1e-12
     )
     seen = []
     hr.cross_validate(
@@ -456,7 +456,7 @@ def test_the_metric_of_a_fold_is_that_of_an_evaluation_set():
         result = hr.cross_validate(model, X, y, cv=2, share_bins=False)
         fold = result.folds[0]
         own = type(model)(**model.get_params()).fit(
-            X[fold.train], y[fold.train], eval_set=[(X[fold.held_out], y[fold.held_out])]
+            X[fold.train], y[fold.train], eval_set=[(X[fold.test], y[fold.test])]
         )
         expected = own.evals_result_["eval_0"][metric][-1]
         assert result.scores[metric][0] == pytest.approx(expected, rel=1e-12), name
@@ -477,7 +477,7 @@ def test_scoring_may_be_functions_scorers_or_a_dict():
     scoring = [pinball, named_metric, scorer, make_scorer(root_mean_squared_error)]
     result = hr.cross_validate(model, X, Y, scoring=scoring)
     assert list(result.scores) == ["pinball", "bias", "scorer", "root_mean_squared_error"]
-    rows, prediction = result.folds[1].held_out, result.oof_prediction
+    rows, prediction = result.folds[1].test, result.oof_prediction
     assert result.scores["pinball"][1] == pytest.approx(pinball(Y[rows], prediction[rows]))
     assert result.scores["bias"][1] == pytest.approx(np.mean(prediction[rows] - Y[rows]))
     assert result.scores["scorer"][1] == pytest.approx(np.mean(prediction[rows] > Y[rows]))
@@ -679,7 +679,7 @@ def test_offsets_are_split_like_the_rows(early_stopping):
     scoring = ["poisson_deviance", "neg_root_mean_squared_error"]
     result = hr.cross_validate(model, X, COUNTS, offset=OFFSET, scoring=scoring, **options)
     for number, fold in enumerate(result.folds):
-        by_hand, train, held_out = clone(model), fold.train, fold.held_out
+        by_hand, train, held_out = clone(model), fold.train, fold.test
         entry = (X[held_out], COUNTS[held_out], None, OFFSET[held_out])
         by_hand.set_params(early_stopping=early_stopping)
         by_hand.fit(X[train], COUNTS[train], offset=OFFSET[train], eval_set=[entry])
@@ -702,7 +702,7 @@ def test_scores_of_classes_use_the_offset(scoring):
 def test_margins_without_probabilities_use_the_offset():
     model, y = hr.GradientBoostingClassifier(loss="hinge", **SMALL), (COUNTS > 0).astype(int)
     result = hr.cross_validate(model, X, y, offset=2.0 * OFFSET, scoring="error")
-    fold, fitted = result.folds[0].held_out, result.models[0]
+    fold, fitted = result.folds[0].test, result.models[0]
     error = (fitted.predict(X[fold], offset=2.0 * OFFSET[fold]) != y[fold]).mean()
     assert result.scores["error"][0] == pytest.approx(error)
 
@@ -711,7 +711,7 @@ def test_the_score_of_a_model_uses_the_offset():
     y = (COUNTS > 0).astype(int)
     rows = {"offset": OFFSET, "qid": GROUPS}
     result = hr.cross_validate(hr.GradientBoostingRanker(**SMALL), X, y, **rows)
-    fold = result.folds[0].held_out
+    fold = result.folds[0].test
     expected = result.models[0].score(X[fold], y[fold], qid=GROUPS[fold], offset=OFFSET[fold])
     assert next(iter(result.scores.values()))[0] == pytest.approx(expected)
 
@@ -727,3 +727,9 @@ def test_the_score_of_a_model_uses_the_offset():
 def test_offsets_that_cannot_be_used_are_refused(model, options, message):
     with pytest.raises((DataError, ParameterError), match=message):
         hr.cross_validate(model, X, Y, **options)
+
+
+def test_the_former_name_of_test_rows_is_deprecated():
+    fold = hr.cross_validate(hr.DecisionTreeClassifier(), X, LABELS, cv=2).folds[0]
+    with pytest.warns(FutureWarning, match="use Fold.test"):
+        assert fold.held_out is fold.test

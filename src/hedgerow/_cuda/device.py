@@ -68,15 +68,10 @@ class Device(Protocol):
     def launch(
         self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
     ) -> None:
-        """Queue a kernel; arguments are arrays and NumPy scalars."""
+        """Queue a kernel; arguments are arrays of the device, NumPy scalars and structs."""
 
     def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
         """Return a function that queues what `queue` launches, which is always the same."""
-
-
-def bytes_to_device(device: Device, data: bytes) -> DeviceArray:
-    """Return a copy of some bytes on the device."""
-    return device.upload(np.frombuffer(data, np.uint8))
 
 
 class CudaDevice:
@@ -169,7 +164,7 @@ class CudaDevice:
     def launch(
         self, kernel: str, grid: tuple[int, int], threads: int, *args: Any, shared_bytes: int = 0
     ) -> None:
-        """Queue a kernel; arguments are arrays and NumPy scalars."""
+        """Queue a kernel; arguments are arrays of the device, NumPy scalars and structs."""
         with self._active():
             function = self._module.kernel(kernel, shared_bytes)
             function(grid, (threads,), args, shared_mem=shared_bytes)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _native
-from hedgerow._cuda.device import Device, DeviceArray, bytes_to_device
+from hedgerow._cuda.device import Device, DeviceArray
 from hedgerow._cuda.intake import bin_on_device
 from hedgerow._cuda.layout import pack
 from hedgerow._cuda.memory import (
@@ -161,7 +161,7 @@ class CudaEngine:
         self._capacity = Capacity.of(params, n_rows)
         self._row_blocks = self._shape.row_blocks(device)
         self._sizes = struct_sizes(device)
-        self._fit: DeviceArray | None = None  # the struct with the addresses, once they are known
+        self._fit: NDArray[np.void] | None = None  # the struct with the addresses of arrays
         self._recordings: dict[Hashable, Callable[[], None]] = {}
         self._arrays = self._reserve()
         self._upload_table()
@@ -230,8 +230,8 @@ class CudaEngine:
         self._fit = None
         self._recordings.clear()
 
-    def _struct(self) -> DeviceArray:
-        """Return the struct that kernels find the arrays by."""
+    def _struct(self) -> NDArray[np.void]:
+        """Return the struct that kernels find the arrays by, which is passed by value."""
         if self._fit is None:
             capacity, shape = self._capacity, self._shape
             numbers = {
@@ -255,7 +255,7 @@ class CudaEngine:
             params = _native.GrowthParams(self._params).to_bytes()
             struct = pack(params, addresses, numbers)
             assert len(struct) == self._sizes["Fit"]
-            self._fit = bytes_to_device(self._device, struct)
+            self._fit = np.array(np.void(struct))
         return self._fit
 
     def _launch(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._cuda.device import Device, DeviceArray
-from hedgerow._cuda.memory import ROW_THREADS
+from hedgerow._cuda.memory import GROUP_COLUMNS, ROW_THREADS
 from hedgerow._data.binning import UnbinnedMatrix, report_infinity
 
 PIECE_BYTES = 8 << 20
@@ -32,7 +32,8 @@ def bin_on_device(matrix: UnbinnedMatrix, device: Device, by_column: DeviceArray
     n_rows, n_features = numbers.shape
 
     def bin_piece(piece: DeviceArray, strides: tuple[int, int], rows: range) -> None:
-        grid = (min(-(-len(rows) // ROW_THREADS), 8 * device.n_processors), 1)
+        blocks = min(-(-len(rows) // ROW_THREADS), 8 * device.n_processors)
+        grid = (blocks, -(-n_features // GROUP_COLUMNS))
         device.launch(
             kernel, grid, ROW_THREADS, piece, *(np.int64(stride) for stride in strides),
             np.uint64(len(rows)), np.uint64(rows.start), thresholds, starts, np.int32(n_features),

@@ -36,6 +36,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "sampling": "uniform",
     "boosting": "gradient",
     "max_leaves": 31,
+    "max_depth": None,
+    "grow_policy": "leafwise",
     "early_stopping": False,
     "validation_fraction": 0.1,
     "calibration": None,
@@ -224,8 +226,7 @@ def _working(
 ) -> dict[str, float]:
     n_trees = 1 if get("multi_strategy") == "vector" else n_outputs
     of_gradients = 8.0 if n_train >= _PACKED_FROM_ROWS else 16.0
-    leaves = get("max_leaves")
-    leaves = 31 if leaves == "auto" else leaves or 65_535
+    leaves = _most_leaves(get)
     subsample = get("subsample")
     bag_bytes = 4.0 * subsample if isinstance(subsample, float) and subsample < 1.0 else 0.0
     if get("sampling") in ("gradient", "minimal_variance"):
@@ -239,6 +240,14 @@ def _working(
         "partition": n_models * n_train * (8.125 + 2.0 * n_trees + bag_bytes),
         "histograms": n_models * min(leaves * n_features * _HISTOGRAM_OF_COLUMN, _HISTOGRAMS),
     }
+
+
+def _most_leaves(get: Any) -> int:
+    """Return the number of leaves of a tree, or 65,535 if nothing limits it."""
+    leaves = get("max_leaves")
+    if leaves == "auto" and get("grow_policy") == "symmetric":
+        return int(2 ** min(get("max_depth") or 6, 15))
+    return 31 if leaves == "auto" else leaves or 65_535
 
 
 def _held_out(get: Any) -> float:

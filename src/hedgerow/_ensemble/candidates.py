@@ -76,6 +76,7 @@ def _other_classifiers(data: EnsembleTrainingSet) -> Iterator[tuple[str, Any]]:
     if data.n_rows <= MOST_ROWS_OF_KERNELS and n_classes <= MOST_CLASSES_OF_KERNELS:
         yield "svm_rbf", SVC(C=1.0)
         yield "svm_rbf_c10", SVC(C=10.0)
+        yield "svm_rbf_c100", SVC(C=100.0)
     yield "svm_linear", LinearSVC(C=0.1)
     for k in _numbers_of_neighbors(data):
         yield f"neighbors_{k}", KNeighborsClassifier(n_neighbors=k, weights="distance")
@@ -85,6 +86,7 @@ def _other_regressors(data: EnsembleTrainingSet) -> Iterator[tuple[str, Any]]:
     if data.n_rows <= MOST_ROWS_OF_KERNELS:
         yield "svm_rbf", SVR(C=1.0)
         yield "svm_rbf_c10", SVR(C=10.0)
+        yield "svm_rbf_c100", SVR(C=100.0)
     # Without a tube this is ridge regression.
     yield "ridge", LinearSVR(C=0.1, epsilon=0.0, loss="squared_epsilon_insensitive")
     for k in _numbers_of_neighbors(data):

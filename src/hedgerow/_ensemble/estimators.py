@@ -17,7 +17,7 @@ from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.pass_through import check_columns
 from hedgerow._ensemble.fitting import fit_ensemble
 from hedgerow._ensemble.model import EnsembleModel
-from hedgerow._ensemble.parameters import ENSEMBLE_PARAMETERS
+from hedgerow._ensemble.parameters import ENSEMBLE_PARAMETERS, NAMED_ESTIMATORS
 from hedgerow._estimator import Estimator, LeafClassifier, LeafRegressor, adopt
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._types import Floats, Indices
@@ -82,6 +82,35 @@ class ModelEnsemble(Estimator):
         check_parameters(self)
         adopt(self, fit_ensemble(self, self._outputs, X, y, sample_weight, groups))
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` also candidates and their parameters."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            for name, estimator in self._candidates():
+                nested = estimator.get_params(deep=True).items()
+                params |= {name: estimator} | {f"{name}__{own}": value for own, value in nested}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``candidate`` replaces one, ``candidate__name`` is one of its."""
+        own = {name: value for name, value in params.items() if name == "estimators"}
+        super().set_params(**own)
+        candidates = self._candidates()
+        for key, value in params.items():
+            name, _, nested = key.partition("__")
+            if name not in dict(candidates):
+                super().set_params(**{key: value})
+            elif nested:
+                dict(candidates)[name].set_params(**{nested: value})
+            else:
+                candidates = [(n, value if n == name else each) for n, each in candidates]
+                super().set_params(estimators=candidates)
+        return self
+
+    def _candidates(self) -> list[tuple[str, Any]]:
+        """Return the user's candidates, if `estimators` is a valid list of them."""
+        return list(self.estimators) if self.estimators in NAMED_ESTIMATORS else []
 
     @property
     def estimators_(self) -> list[Any]:

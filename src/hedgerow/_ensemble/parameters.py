@@ -29,11 +29,13 @@ def _are_named_estimators(value: Any) -> bool:
     pairs = all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value)
     if not pairs or not all(type(name) is str and is_estimator(each) for name, each in value):
         return False
-    return len({name for name, _ in value}) == len(value)
+    names = {name for name, _ in value}
+    # As parameters they are candidate__parameter, beside the ensemble's own.
+    return len(names) == len(value) and not any("__" in name for name in names)
 
 
-_NAMED_ESTIMATORS = ParameterKind(
-    "a list of (name, estimator), with different names",
+NAMED_ESTIMATORS = ParameterKind(
+    "a list of (name, estimator), with different names without '__'",
     _are_named_estimators,
     "Sequence[tuple[str, SklearnEstimator]]",
 )
@@ -49,7 +51,7 @@ ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "estimators",
         None,
-        any_of(NOTHING, _NAMED_ESTIMATORS),
+        any_of(NOTHING, NAMED_ESTIMATORS),
         "The candidates, as a list of names and estimators. None is a list of Hedgerow's own: "
         "boosted trees, random forest, extra trees, linear and kernel SVMs and nearest neighbours, "
         "without those that would take too long for the number of rows.",
@@ -58,7 +60,7 @@ ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "cv",
-        5,
+        8,
         any_of(Number(2, MOST, integer=True), _SPLITTER),
         "Folds of the cross-validation: their number, or a scikit-learn splitter that puts every "
         "row into exactly one test set.",

@@ -110,10 +110,10 @@ def rounds_by_fold(
     weights = read_weights(sample_weight, n_rows)
     X, curves = sound(X), []
     for model, fold in zip(validation.models, validation.folds, strict=True):
-        rows = fold.held_out
-        held_out = _safe_indexing(X, rows)
+        rows = fold.test
+        test_table = _safe_indexing(X, rows)
         w = None if weights is None else weights[rows]
-        curves.append([measure(target[rows], stage, w) for stage in _stages(model, held_out)])
+        curves.append([measure(target[rows], stage, w) for stage in _stages(model, test_table)])
     n_rounds = min(map(len, curves))
     if n_rounds == 0:
         raise DataError("a model of the cross-validation has no rounds.")

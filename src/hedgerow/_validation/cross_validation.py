@@ -320,7 +320,7 @@ class FoldResults:
 
     def add(self, outcome: FoldOutcome) -> None:
         """Add the outcome of the next fold."""
-        self.out_of_fold.add(outcome.fold.held_out, outcome.prediction)
+        self.out_of_fold.add(outcome.fold.test, outcome.prediction)
         self.outcomes.append(outcome)
 
     def result(self) -> CrossValidation:

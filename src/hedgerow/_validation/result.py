@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hedgerow._result import GREEN, GREY, Columns, Result, texts
 from hedgerow._types import Floats
 from hedgerow._validation.by_round import RoundsByFold, rounds_by_fold
+from hedgerow._warning import warn_user
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,15 @@ class Fold:
     """The training and test rows of a fold, and the time of its fit and evaluation."""
 
     train: NDArray[np.intp]
-    held_out: NDArray[np.intp]
+    test: NDArray[np.intp]
     fit_time: float
     score_time: float
+
+    @property
+    def held_out(self) -> NDArray[np.intp]:
+        """The former name of `test`."""
+        warn_user("Fold.held_out is deprecated; use Fold.test.", FutureWarning)
+        return self.test
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,7 +45,7 @@ class CrossValidation(Result):
         Out-of-fold predictions: the result of `method` of a model that was not trained on the row.
         The mean if a row is a test row in several folds, NaN (None for classes) if in none.
     folds : list of Fold
-        ``train`` and ``held_out`` are row indices, ``fit_time`` and ``score_time`` seconds.
+        ``train`` and ``test`` are row indices, ``fit_time`` and ``score_time`` seconds.
     method : str
         The method of the predictions.
     classes : array, list of arrays, or None
@@ -109,7 +116,7 @@ class CrossValidation(Result):
             "estimator": self.models,
             "indices": {
                 "train": [fold.train for fold in self.folds],
-                "test": [fold.held_out for fold in self.folds],
+                "test": [fold.test for fold in self.folds],
             },
             "test_score": next(iter(self.scores.values())),
             **{f"test_{name}": values for name, values in self.scores.items()},
@@ -130,7 +137,7 @@ class CrossValidation(Result):
         columns: dict[str, NDArray[Any]] = {
             "fold": np.arange(1, len(self.folds) + 1),
             "train_rows": np.array([len(fold.train) for fold in self.folds]),
-            "test_rows": np.array([len(fold.held_out) for fold in self.folds]),
+            "test_rows": np.array([len(fold.test) for fold in self.folds]),
             **self.scores,
         }
         if all(hasattr(model, "best_iteration_") for model in self.models):

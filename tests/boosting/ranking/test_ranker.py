@@ -420,10 +420,10 @@ def test_a_rank_that_is_none_is_refused(fitted, k):
 
 def test_cross_validation_keeps_queries_together():
     ours = hr.cross_validate(ranker(), X, Y, qid=QID, cv=4, share_bins=False)
-    assert all(not set(QID[f.train]) & set(QID[f.held_out]) for f in ours.folds)
+    assert all(not set(QID[f.train]) & set(QID[f.test]) for f in ours.folds)
     for fold, score in zip(ours.folds, ours["test_score"], strict=True):
         model = ranker().fit(X[fold.train], Y[fold.train], qid=QID[fold.train])
-        holdout = fold.held_out
+        holdout = fold.test
         assert score == model.score(X[holdout], Y[holdout], qid=QID[holdout])
 
 

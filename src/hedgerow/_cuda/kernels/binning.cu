@@ -21,16 +21,17 @@ struct Strides {
   int64_t row, column;
 };
 
-// Rows from `first_row` on, to bins by column. Threads take rows, so that writes are next to one
-// another.
+// Rows from `first_row` on, to bins by column: the columns of group blockIdx.y. Threads take rows,
+// so that writes are next to one another.
 template <class Real>
 inline void bin_rows(const Real* numbers, const Strides& strides, size_t n, size_t first_row,
                      const Real* thresholds, const int64_t* starts, int n_columns, size_t n_rows,
                      uint8_t* by_column, uint32_t* n_infinite) {
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+  const int first = blockIdx.y * kGroupColumns, end = min(first + kGroupColumns, n_columns);
   for (size_t i = thread_index(); i < n; i += n_threads()) {
     const Real* row = numbers + static_cast<int64_t>(i) * strides.row;
-    for (int column = 0; column < n_columns; ++column) {
+    for (int column = first; column < end; ++column) {
       const Real x = row[column * strides.column];
       const int64_t start = starts[column];
       const auto n_thresholds = static_cast<int>(starts[column + 1] - start);

@@ -36,22 +36,22 @@ inline void sample_features(const Fit& fit, const uint32_t* from, double fractio
 }
 
 // The features of a child of a division (blockIdx.x / 2, side blockIdx.x % 2).
-extern "C" __global__ void sample_node_features(const Fit* fit, int32_t step) {
-  const StepView view(*fit, step);
+extern "C" __global__ void sample_node_features(const __grid_constant__ Fit fit, int32_t step) {
+  const StepView view(fit, step);
   if (blockIdx.x / 2 >= view.work.n_divisions()) return;
   const Division& division = view.divisions[blockIdx.x / 2];
   const int id = blockIdx.x % 2 == 0 ? division.small : division.large;
   if (id < 0) return;
-  const TreeView tree{*fit, division.tree};
+  const TreeView tree{fit, division.tree};
   const Leaf& leaf = tree.leaf(id);
   if (!leaf.is_searched) return;
-  const size_t words = fit->mask_words;
-  uint32_t* of_leaf = fit->allowed + (size_t(tree.tree) * fit->leaf_capacity + id) * words;
-  uint32_t* of_level = fit->level_room + size_t(blockIdx.x) * words;
-  const GrowthParams& params = fit->params;
-  sample_features(*fit, fit->tree_features + tree.tree * words, params.colsample_bylevel,
+  const size_t words = fit.mask_words;
+  uint32_t* of_leaf = fit.allowed + (size_t(tree.tree) * fit.leaf_capacity + id) * words;
+  uint32_t* of_level = fit.level_room + size_t(blockIdx.x) * words;
+  const GrowthParams& params = fit.params;
+  sample_features(fit, fit.tree_features + tree.tree * words, params.colsample_bylevel,
                   level_features_key(params.seed, tree.state().tree_id, leaf.depth), of_level);
-  sample_features(*fit, of_level, params.colsample_bynode, node_features_key(params.seed, leaf.key),
+  sample_features(fit, of_level, params.colsample_bynode, node_features_key(params.seed, leaf.key),
                   of_leaf);
 }
 

@@ -110,9 +110,9 @@ inline void add_trees(const Fit& fit, NodeTest* room) {
   }
 }
 
-extern "C" __global__ void update_scores(const Fit* fit) {
+extern "C" __global__ void update_scores(const __grid_constant__ Fit fit) {
   __shared__ NodeTest tests[kNodesAtHand];
-  add_trees(*fit, tests);
+  add_trees(fit, tests);
 }
 
 // Chooses the units of each output from the totals of all blocks, and the format of this round. One
@@ -142,21 +142,21 @@ inline void choose_all_units(const Fit& fit, GradientTotals* room) {
 // that, if `updates`, the last round's trees are added to the scores. The last block chooses the
 // units and starts the trees of the round.
 extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
-    gradients(const Fit* fit, int32_t loss, int32_t updates) {
+    gradients(const __grid_constant__ Fit fit, int32_t loss, int32_t updates) {
   __shared__ NodeTest tests[kNodesAtHand];
   static_assert(sizeof(tests) >= kGradientWarps * sizeof(GradientTotals));
   auto* room = reinterpret_cast<GradientTotals*>(tests);
-  if (updates) add_trees(*fit, tests);
-  const size_t n_rows = fit->n_rows;
-  for (int k = 0; k < fit->n_outputs; ++k) {
+  if (updates) add_trees(fit, tests);
+  const size_t n_rows = fit.n_rows;
+  for (int k = 0; k < fit.n_outputs; ++k) {
     // What changes with every row is apart from the totals, which need not be at hand.
     Extremes extremes;
     RunningSum sum_g, sum_h;
     GradientTotals totals;
-    RawGradient* raw = fit->raw + k * n_rows;
+    RawGradient* raw = fit.raw + k * n_rows;
 #pragma unroll 1
     for (size_t row = thread_index(); row < n_rows; row += n_threads()) {
-      const Derivatives of_row = differentiate(*fit, loss, row, k);
+      const Derivatives of_row = differentiate(fit, loss, row, k);
       raw[row] = {static_cast<float>(of_row.g), static_cast<float>(of_row.h)};
       extremes.add(fabs(of_row.g), of_row.h);
       sum_g.add(fabs(of_row.g), totals.sum_g);
@@ -168,12 +168,12 @@ extern "C" __global__ void __launch_bounds__(kGradientThreads, 4)
     sum_g.move_to(totals.sum_g);
     sum_h.move_to(totals.sum_h);
     const GradientTotals of_block = add_block(totals, room);
-    if (threadIdx.x == 0) fit->parts[size_t(blockIdx.x) * fit->n_outputs + k] = of_block;
+    if (threadIdx.x == 0) fit.parts[size_t(blockIdx.x) * fit.n_outputs + k] = of_block;
   }
-  if (!is_last_block(&fit->round->n_arrived, gridDim.x)) return;
-  choose_all_units(*fit, room);
+  if (!is_last_block(&fit.round->n_arrived, gridDim.x)) return;
+  choose_all_units(fit, room);
   __syncthreads();
-  begin_trees(*fit);
+  begin_trees(fit);
 }
 
 }  // namespace hedgerow::cuda

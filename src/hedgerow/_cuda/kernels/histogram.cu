@@ -248,9 +248,10 @@ inline void add_range(const TreeView& tree, const Leaf& leaf, const RowRange& ro
 
 // Adds the rows of the step's chunks to the histograms of their leaves, which are 0 at first. A
 // block takes some chunks in a row, those of a leaf at once.
-extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, int32_t step) {
+extern "C" __global__ void __launch_bounds__(512, 2)
+    histogram(const __grid_constant__ Fit fit, int32_t step) {
   extern __shared__ uint32_t words[];
-  const StepView view(*fit, step);
+  const StepView view(fit, step);
   const uint64_t n_chunks = view.work.n_chunks();
   const uint64_t n_blocks = min(uint64_t{gridDim.x}, parts_of(n_chunks, kChunksOfBlock));
   if (blockIdx.x >= n_blocks) return;
@@ -258,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) histogram(const Fit* fit, i
   const auto end = static_cast<uint32_t>(n_chunks * (blockIdx.x + 1) / n_blocks);
   while (chunk < end) {
     const Division& division = view.at(chunk, &Division::first_chunk);
-    const TreeView tree{*fit, division.tree};
+    const TreeView tree{fit, division.tree};
     const Leaf& leaf = tree.leaf(division.small);
     const uint32_t size = division.chunk_rows, begin = (chunk - division.first_chunk) * size;
     const uint64_t n_of_leaf = parts_of(leaf.count, size);

@@ -95,24 +95,24 @@ inline void divide_tile(const TreeView& tree, const RowRange& tile, Division& di
 }
 
 // Divides the rows of the step's leaves, a tile at a time.
-extern "C" __global__ void partition(const Fit* fit, int32_t step) {
+extern "C" __global__ void partition(const __grid_constant__ Fit fit, int32_t step) {
   __shared__ TileCounts counts;
-  const StepView view(*fit, step);
-  if (thread_index() == 0) fit->work[(step + 1) & 1] = {0};  // for the plan of the next step
-  clear_histograms(*fit, view);
+  const StepView view(fit, step);
+  if (thread_index() == 0) fit.work[(step + 1) & 1] = {0};  // for the plan of the next step
+  clear_histograms(fit, view);
   for (uint32_t i = blockIdx.x; i < view.work.n_tiles(); i += gridDim.x) {
     Division& division = view.at(i, &Division::first_tile);
-    const TreeView tree{*fit, division.tree};
+    const TreeView tree{fit, division.tree};
     const RowRange tile = part_of(tree.leaf(division.leaf), i - division.first_tile, kTileRows);
     divide_tile(tree, tile, division, counts);
   }
 }
 
 // The leaf of each row in the tree of an output, counted in the order of nodes.
-extern "C" __global__ void number_rows(const Fit* fit, int32_t output, const uint16_t* leaf_number,
-                                       uint16_t* leaf_of_row) {
-  const TreeView tree{*fit, output};
-  for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) {
+extern "C" __global__ void number_rows(const __grid_constant__ Fit fit, int32_t output,
+                                       const uint16_t* leaf_number, uint16_t* leaf_of_row) {
+  const TreeView tree{fit, output};
+  for (size_t row = thread_index(); row < fit.n_rows; row += n_threads()) {
     leaf_of_row[row] = leaf_number[leaf_of(tree, tree.tests(), row)];
   }
 }

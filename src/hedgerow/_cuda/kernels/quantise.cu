@@ -26,14 +26,14 @@ inline void quantise_wide(const Fit& fit, int32_t loss, int k) {
 }
 
 // Quantises the gradients of all outputs, and clears the histograms of the roots.
-extern "C" __global__ void quantise(const Fit* fit, int32_t loss) {
-  clear_histograms(*fit, StepView(*fit, 0));
-  for (int k = 0; k < fit->n_outputs; ++k) {
-    if (fit->trees[k].error) continue;  // no units
-    if (fit->fixed[k].packed) {
-      quantise_packed(*fit, k);
+extern "C" __global__ void quantise(const __grid_constant__ Fit fit, int32_t loss) {
+  clear_histograms(fit, StepView(fit, 0));
+  for (int k = 0; k < fit.n_outputs; ++k) {
+    if (fit.trees[k].error) continue;  // no units
+    if (fit.fixed[k].packed) {
+      quantise_packed(fit, k);
     } else {
-      quantise_wide(*fit, loss, k);
+      quantise_wide(fit, loss, k);
     }
   }
 }

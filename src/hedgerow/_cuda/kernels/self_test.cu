@@ -18,13 +18,14 @@ extern "C" __global__ void arithmetic(const double* x, const float* f, double* d
 }
 
 // The derivatives of rows as numbers, for tests of the loss formulas.
-extern "C" __global__ void derivatives(const Fit* fit, int32_t loss, double* g, double* h) {
-  for (size_t row = thread_index(); row < fit->n_rows; row += n_threads()) {
+extern "C" __global__ void derivatives(const __grid_constant__ Fit fit, int32_t loss, double* g,
+                                       double* h) {
+  for (size_t row = thread_index(); row < fit.n_rows; row += n_threads()) {
 #pragma unroll 1
-    for (int k = 0; k < fit->n_outputs; ++k) {
-      const Derivatives of_row = differentiate(*fit, loss, row, k);
-      g[k * fit->n_rows + row] = of_row.g;
-      h[k * fit->n_rows + row] = of_row.h;
+    for (int k = 0; k < fit.n_outputs; ++k) {
+      const Derivatives of_row = differentiate(fit, loss, row, k);
+      g[k * fit.n_rows + row] = of_row.g;
+      h[k * fit.n_rows + row] = of_row.h;
     }
   }
 }

@@ -401,19 +401,19 @@ inline void search_quad(const TreeView& tree, const Division& division, int step
 
 // The best splits of the step's children, for each quad of columns: division blockIdx.x, quad
 // blockIdx.y. Then the plan of the next step.
-extern "C" __global__ void split(const Fit* fit, int32_t step) {
+extern "C" __global__ void split(const __grid_constant__ Fit fit, int32_t step) {
   static_assert(kSplitWarps * kWarp == kPlanThreads);
   extern __shared__ double split_room[];
-  const StepView view(*fit, step);
+  const StepView view(fit, step);
   if (blockIdx.x >= view.work.n_divisions()) return;
   const Division& division = view.divisions[blockIdx.x];
-  const TreeView tree{*fit, division.tree};
+  const TreeView tree{fit, division.tree};
   if (step == 0 && blockIdx.y == 0 && threadIdx.x < kWarp) {
     const GradientSum sum = root_sum(tree);
     if (threadIdx.x == 0) tree.leaf(0).sum = sum;
   }
   search_quad(tree, division, step, blockIdx.y,
-              fit->candidates + size_t(blockIdx.x) * 2 * fit->n_quads,
+              fit.candidates + size_t(blockIdx.x) * 2 * fit.n_quads,
               reinterpret_cast<Column*>(split_room));
   TreeState& state = tree.state();
   if (is_last_block(&state.n_arrived, state.n_divisions * gridDim.y)) plan_tree(tree, step);
