@@ -30,7 +30,7 @@ from hedgerow._boosting.fit.trials import (
     AnyMetric,
     Heats,
     Judge,
-    Trial,
+    KindTrial,
     TrialFold,
     run_heats,
     select_members,
@@ -133,7 +133,7 @@ class Search:
         own = tuple(_without_rounds(member) for member in members) if differ else ()
         return Choice(parameters, len(members), metric, n_folds, results, best, members=own)
 
-    def _run_trials(self) -> tuple[list[Trial], list[int]]:
+    def _run_trials(self) -> tuple[list[KindTrial], list[int]]:
         """Return a trial of each kind, and the indices of those that went on to the end."""
         n_workers = min(self._n_workers, len(self._kinds))
         n_threads = max(1, self._n_threads // n_workers)
@@ -146,12 +146,12 @@ class Search:
             finished = run_heats(trials, self._judge, heats, n_workers, display)
         return trials, finished
 
-    def _trial(self, kind: Parameters, n_threads: int) -> Trial:
+    def _trial(self, kind: Parameters, n_threads: int) -> KindTrial:
         parameters = {**kind, "learning_rate": self._rate}
         boosters = [fold.start(parameters, n_threads) for fold in self._folds]
         part = TRIAL_PARTS[self._is_forgiving]
         rounds = self._budget.trial_rounds(kind["max_leaves"], self._rate, part)
-        return Trial(kind, rounds, boosters, self._judge, self._metric)
+        return KindTrial(kind, rounds, boosters, self._judge, self._metric)
 
     @property
     def _rate(self) -> float:
@@ -159,7 +159,7 @@ class Search:
         rate = self._estimator.learning_rate
         return TRIAL_RATE if is_auto(rate) else float(rate)
 
-    def _members(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    def _members(self, trials: Sequence[KindTrial]) -> list[dict[str, Any]]:
         """Return the parameters of each model of the final fit: as many as there are rounds for."""
         n_members = self._most_models(trials)
         while True:
@@ -174,12 +174,12 @@ class Search:
         n_rounds = max(1, min(n_rounds, round(most)))
         return [self._member(trial, n_rounds) for trial in chosen]
 
-    def _most_models(self, trials: Sequence[Trial]) -> int:
+    def _most_models(self, trials: Sequence[KindTrial]) -> int:
         """Return the largest number of models: 1 if two of a kind could be the same."""
         are_random = all(is_random(self._estimator, trial.kind) for trial in trials)
         return self._budget.max_models if are_random and self._estimator.boosting != "dart" else 1
 
-    def _selected(self, trials: Sequence[Trial], n_members: int) -> list[Trial]:
+    def _selected(self, trials: Sequence[KindTrial], n_members: int) -> list[KindTrial]:
         """Return the trials whose mean is best; one of them, if all must learn at one rate.
 
         Models of different kinds learn equally much in different numbers of rounds.
@@ -190,24 +190,24 @@ class Search:
         assert best is not None
         return [trials[best]] * n_members
 
-    def _affordable_rounds(self, chosen: Sequence[Trial]) -> int:
+    def _affordable_rounds(self, chosen: Sequence[KindTrial]) -> int:
         """Return the rounds that each of the models can have."""
         of_round = sum(cost(trial.kind["max_leaves"]) for trial in chosen)
         return max(1, int(self._budget.work / of_round))
 
-    def _learned(self, trial: Trial) -> float:
+    def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""
         factor = max(self._more_rows, trial.more_rounds_factor(self._doublings))
         return self._rate * trial.best.round * factor
 
-    def _rounds_for_mean(self, trial: Trial) -> float:
+    def _rounds_for_mean(self, trial: KindTrial) -> float:
         """Return the rounds without which one model is better than the mean of several."""
         rate = RATES_FOR_MEAN[self._is_forgiving]
         return self._learned(trial) / (
             rate if is_auto(self._estimator.learning_rate) else self._rate
         )
 
-    def _member(self, trial: Trial, n_rounds: int) -> dict[str, Any]:
+    def _member(self, trial: KindTrial, n_rounds: int) -> dict[str, Any]:
         """Return the parameters of a model with some rounds."""
         rate = min(self._learned(trial) / n_rounds, self._fastest_rate)
         chosen = {"n_estimators": n_rounds, "learning_rate": rate, **trial.kind}

@@ -125,7 +125,7 @@ def _weight(holdout: Dataset) -> float:
     return float(n_rows) if weights is None else workers().exact_sum(weights)
 
 
-class Trial:
+class KindTrial:
     """One kind, boosted on all folds until the metric has not improved for `patience` rounds.
 
     Attributes
@@ -235,7 +235,7 @@ class Heats(NamedTuple):
 
 
 def run_heats(
-    trials: Sequence[Trial],
+    trials: Sequence[KindTrial],
     judge: Judge,
     heats: Heats,
     n_workers: int,
@@ -266,7 +266,7 @@ def run_heats(
     return [number for number in everyone if trials[number].is_over]
 
 
-def _finalists(trials: Sequence[Trial], n_finalists: int, judge: Judge) -> set[int]:
+def _finalists(trials: Sequence[KindTrial], n_finalists: int, judge: Judge) -> set[int]:
     """Return the indices of the trials that go on: the best, and the best of each way to grow.
 
     Symmetric trees learn more slowly at first, and longer.
@@ -279,7 +279,7 @@ def _finalists(trials: Sequence[Trial], n_finalists: int, judge: Judge) -> set[i
     return {*of_policy.values(), *others[: max(0, n_finalists - len(of_policy))]}
 
 
-def select_members(trials: Sequence[Trial], n_members: int, judge: Judge) -> list[int]:
+def select_members(trials: Sequence[KindTrial], n_members: int, judge: Judge) -> list[int]:
     """Return the indices of trials whose mean has the best metric, by greedy selection.
 
     One trial is added after another, each the one with which the mean of all so far is best; a
