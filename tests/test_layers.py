@@ -102,7 +102,7 @@ TABLES = {"_data"}
 CONTRACT = {*TABLES, "_contract", "_estimator"}
 TREES = {*CONTRACT, "_tree"}
 FAMILIES = {"_adaboost", "_bagging", "_boosting", "_forest", "_neighbors", "_stagewise", "_svm"}
-MODELS = {*TREES, *FAMILIES, "_ensemble"}
+MODELS = {*TREES, *FAMILIES, "_decisions", "_ensemble"}
 IMPORTS = {
     "_autodiff": set(),
     "_data": set(),
@@ -118,6 +118,7 @@ IMPORTS = {
     "_bagging": {*TREES, "_forest"},  # a bag of trees is grown as a forest
     "_boosting": {*TREES, "_autodiff", "_cuda"},
     "_stagewise": {*TREES, "_boosting"},  # the same targets, holdouts and rounds
+    "_decisions": {*TREES, "_boosting"},  # the default base estimator
     "_ensemble": {*TREES, *FAMILIES},  # models of every family
     "_model_file": {*MODELS, "hedgerow"},  # the version that writes a file
     "_export": {*MODELS, "_model_file", "hedgerow"},

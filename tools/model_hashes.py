@@ -40,6 +40,8 @@ BOOSTING: tuple[dict[str, Any], ...] = (
     {"colsample_bytree": 0.6, "colsample_bylevel": 0.7, "colsample_bynode": 0.7},
     {"feature_weights": {"a": 5.0}, "colsample_bytree": 0.4},
     {"min_split_gain": 0.5, "prune": True},
+    {"splitter": "approx"},
+    {"splitter": "approx", "sketch": "tree", "max_bins": 20},
     {"reg_alpha": 0.5, "reg_lambda": 3.0, "min_split_gain": 0.01, "max_delta_step": 0.3},
     {"min_child_weight": 5.0, "min_samples_leaf": 40, "max_bins": 20},
     {"monotonic_constraints": {"a": 1, "b": -1}},

@@ -17,6 +17,7 @@
 #include "table/infinity.hpp"
 #include "table/joint_columns.hpp"
 #include "table/row_digest.hpp"
+#include "table/sketch.hpp"
 #include "table/thresholds.hpp"
 
 namespace hedgerow::bind_binning {
@@ -382,6 +383,39 @@ inline void bind_places(nb::module_& m) {
       "Joins columns that have few codes: five numbers a feature.");
 }
 
+inline void bind_sketch(nb::module_& m) {
+  using Ranks = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  m.def(
+      "sketch_bins",
+      [](const Ranks& order, const Ranks& rank, const Input<double>& values,
+         const Input<std::int64_t>& value_starts, const Input<bool>& is_categorical,
+         const Input<double>& hessian, int max_bins, const BinsByColumn& bins, int threads) {
+        const std::size_t n_features = rank.shape(0), n_rows = rank.shape(1);
+        require_features(is_categorical.size(), n_features);
+        require_features(bins.shape(0), n_features);
+        require_features(order.shape(0), n_features);
+        if (value_starts.size() != n_features + 1 || order.shape(1) != n_rows ||
+            hessian.size() != n_rows || bins.shape(1) != n_rows) {
+          throw nb::value_error("columns must be equally long");
+        }
+        const RankedColumns columns{
+            order.data(),          rank.data(), values.data(), value_starts.data(),
+            is_categorical.data(), n_features,  n_rows};
+        std::vector<std::vector<double>> thresholds;
+        {
+          const GilReleased released;
+          thresholds = sketch_bins(columns, span_of(hessian), max_bins, bins.data(), threads);
+        }
+        return flat(thresholds);
+      },
+      nb::arg("order").noconvert(), nb::arg("rank").noconvert(), nb::arg("values").noconvert(),
+      nb::arg("value_starts").noconvert(), nb::arg("is_categorical").noconvert(),
+      nb::arg("hessian").noconvert(), nb::arg("max_bins"), nb::arg("bins").noconvert(),
+      nb::arg("threads"),
+      "Bins of nearly equal hessian; returns their thresholds, and where those of each feature "
+      "start.");
+}
+
 inline void bind_digest(nb::module_& m) {
   m.def(
       "digest_rows",
@@ -417,6 +451,7 @@ void bind_infinity(nb::module_& m) {
 }
 
 inline void bind(nb::module_& m) {
+  bind_sketch(m);
   bind_digest(m);
   bind_infinity<float>(m);
   bind_infinity<double>(m);

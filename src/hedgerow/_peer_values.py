@@ -251,7 +251,6 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
     "splitter": {
         "best": ("exact",),
         "auto": ("hist",),
-        "approx": ("hist",),
         "gpu_hist": ("hist",),
         "random": ("for random splits use ExtraTreesClassifier or ExtraTreesRegressor",),
     },

@@ -25,7 +25,7 @@ SMALL = {"n_estimators": 4, "max_leaves": 6, "learning_rate": 0.3}
 def opened(monkeypatch, device):
     """Have device='cuda' mean this device."""
     made = device()
-    monkeypatch.setattr(round_grower, "open_device", lambda _: made)
+    monkeypatch.setattr(round_grower, "open_checked_device", lambda _: made)
 
 
 def file_of(estimator, tmp_path, device, X, y, **fit_options):
@@ -121,7 +121,7 @@ def test_a_fit_continues_on_another_device(opened, tmp_path):
 
 
 REFUSED = {
-    "splitter": ["exact"],
+    "splitter": ["exact", "approx"],
     "grow_policy": ["symmetric"],
     "prune": [True],
     "linear_leaves": [True],

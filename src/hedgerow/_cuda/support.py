@@ -28,7 +28,7 @@ def _is_given(value: Any) -> bool:
 
 
 REFUSALS = (
-    Refusal("splitter", "'exact'", _one_of("exact"), "splitter='hist'"),
+    Refusal("splitter", "'exact', 'approx'", _one_of("exact", "approx"), "splitter='hist'"),
     Refusal("grow_policy", "'symmetric'", _one_of("symmetric"), "grow_policy='levelwise'"),
     Refusal("prune", "True", _one_of(True), "prune=False"),
     Refusal("linear_leaves", "True", _one_of(True), "linear_leaves=False"),

@@ -125,7 +125,7 @@ class BinnedMatrix:
         by_row = None
         if self.by_row is not None and not columns_only:
             n_blocks, _, stride = self.by_row.shape
-            by_row = _empty_by_row(len(rows), n_blocks * self.width, self.width, stride)
+            by_row = empty_by_row(len(rows), n_blocks * self.width, self.width, stride)
             # With mode="clip", which is safe for valid indices, NumPy makes no copy of the result.
             self.by_row.take(rows, axis=1, out=by_row, mode="clip")
         return replace(self, by_column=by_column, by_row=by_row)
@@ -134,7 +134,7 @@ class BinnedMatrix:
         """Rebuild `by_row` with each feature at its place."""
         n_columns = int(places[:, 0].max(initial=-1)) + 1
         width, stride = block_shape(n_columns)
-        by_row = _empty_by_row(self.n_rows, n_columns, width, stride)
+        by_row = empty_by_row(self.n_rows, n_columns, width, stride)
         _native.interleave(self.by_column, by_row, places, width, threads)
         return replace(self, by_row=by_row, width=width, places=places)
 
@@ -204,7 +204,7 @@ def row_bytes(n_columns: int) -> int:
     return -(-n_columns // width) * stride
 
 
-def _empty_by_row(n_rows: int, n_columns: int, width: int, stride: int) -> NDArray[np.uint8]:
+def empty_by_row(n_rows: int, n_columns: int, width: int, stride: int) -> NDArray[np.uint8]:
     shape = (-(-n_columns // width), n_rows, stride)
     size = shape[0] * n_rows * stride
     memory = np.empty(size + 2 * _CACHE_LINE, np.uint8)
@@ -401,7 +401,7 @@ class Binner:
         width, stride = block_shape(table.n_features)
         by_row = None
         if not columns_only and not self._has_joint_columns():
-            by_row = _empty_by_row(table.n_rows, table.n_features, width, stride)
+            by_row = empty_by_row(table.n_rows, table.n_features, width, stride)
         for first, piece in table.pieces(drops=drops):
             if not self._map(piece, by_column, by_row, width, threads, first):
                 report_infinity(piece)

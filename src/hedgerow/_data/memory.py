@@ -148,7 +148,7 @@ def forecast(
 ) -> MemoryEstimate:
     """Return the forecast of a fit whose data is known."""
     get = _parameters(estimator)
-    for name, value in (("splitter", "exact"), ("linear_leaves", True)):
+    for name, value in (("splitter", "exact"), ("splitter", "approx"), ("linear_leaves", True)):
         if get(name) == value:
             raise ParameterError(f"memory_estimate does not support {name}={value!r}.")
     peaks = [_growth(get, n_rows, n_features, n_outputs, of_rows)]

@@ -125,6 +125,8 @@ class HistogramEngine:
         Whether a round has one tree with vector leaves, or a tree for each output.
     n_threads : int
         Maximum number of threads; the trees do not depend on it.
+    most_growers : int, optional
+        Number of trees of a round that are grown side by side; by default the fastest.
     """
 
     def __init__(
@@ -135,16 +137,17 @@ class HistogramEngine:
         *,
         vector: bool = False,
         n_threads: int = 1,
+        most_growers: int | None = None,
     ) -> None:
         self.n_outputs = len(base_score)
         self.n_trees = 1 if vector else self.n_outputs
         self.keeps_monotone = not vector and params.grow_policy != "symmetric"
         self._n_threads = n_threads
         communicator = workers().communicator
-        n_growers = trees_side_by_side(binned, self.n_trees, n_threads)
+        n_growers = most_growers or trees_side_by_side(binned, self.n_trees, n_threads)
         self._threads_each = n_threads // n_growers
         self._growers = [
-            _grower(binned, params, vector, self._threads_each) for _ in range(n_growers)
+            make_grower(binned, params, vector, self._threads_each) for _ in range(n_growers)
         ]
         self._grown: list[Tree] = []  # trees of a round that are grown side by side
         n_total = workers().count(binned.n_rows)
@@ -271,7 +274,7 @@ def _tree(arrays: Any) -> Tree:
     return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
 
 
-def _grower(
+def make_grower(
     binned: BinnedMatrix | SparseBinnedMatrix, params: GrowthParams, vector: bool, n_threads: int
 ) -> Any:
     """Return what grows trees on a table, or on the rows of all workers."""

@@ -179,7 +179,8 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
-    splitter: Literal["hist", "exact"]
+    splitter: Literal["hist", "approx", "exact"]
+    sketch: Literal["global", "tree"]
     multi_strategy: Literal["separate", "vector"]
     monotonic_constraints: Iterable[Any] | None
     interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
@@ -238,7 +239,8 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
@@ -299,7 +301,8 @@ class GradientBoostingRanker(DaskRanking):
     grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
-    splitter: Literal["hist", "exact"]
+    splitter: Literal["hist", "approx", "exact"]
+    sketch: Literal["global", "tree"]
     monotonic_constraints: Iterable[Any] | None
     interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
     feature_weights: Iterable[Any] | None
@@ -353,7 +356,8 @@ class GradientBoostingRanker(DaskRanking):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]
         | Iterable[Any]
@@ -424,7 +428,8 @@ class GradientBoostingRegressor(DaskBoosting):
     grow_policy: Literal["leafwise", "levelwise", "symmetric"]
     linear_leaves: bool
     linear_lambda: float
-    splitter: Literal["hist", "exact"]
+    splitter: Literal["hist", "approx", "exact"]
+    sketch: Literal["global", "tree"]
     multi_strategy: Literal["separate", "vector"]
     monotonic_constraints: Iterable[Any] | None
     interaction_constraints: Literal["pairwise", "no_interactions"] | Iterable[Any] | None
@@ -496,7 +501,8 @@ class GradientBoostingRegressor(DaskBoosting):
         grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
-        splitter: Literal["hist", "exact"] = "hist",
+        splitter: Literal["hist", "approx", "exact"] = "hist",
+        sketch: Literal["global", "tree"] = "global",
         multi_strategy: Literal["separate", "vector"] = "separate",
         monotonic_constraints: Iterable[Any] | None = None,
         interaction_constraints: Literal["pairwise", "no_interactions"]

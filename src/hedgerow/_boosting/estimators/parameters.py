@@ -45,6 +45,7 @@ from hedgerow._params import (
     any_of,
     is_estimator,
 )
+from hedgerow._tree.approx import Sketch
 from hedgerow._tree.growth_params import (
     COLSAMPLE_BYLEVEL,
     COLSAMPLE_BYNODE,
@@ -287,10 +288,22 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "splitter",
         "hist",
-        Options(("hist", "exact")),
-        "'hist' considers splits between bins; 'exact' considers every value of a numeric "
-        "feature, which is slow on large tables.",
+        Options(("hist", "approx", "exact")),
+        "'hist' considers splits between bins of nearly equal numbers of rows; 'approx' between "
+        "bins of nearly equal hessian (XGBoost's weighted quantile sketch), which needs 8 bytes "
+        "of memory per value and more time; 'exact' considers every value of a numeric feature, "
+        "which is slow on large tables.",
         Peers("tree_method", "", "", ""),
+        group="Trees",
+    ),
+    Parameter(
+        "sketch",
+        "global",
+        Options(get_args(Sketch)),
+        "When splitter='approx' divides the columns into bins: 'global' once, by the hessians "
+        "before the first tree of the fit; 'tree' before each tree, by the hessians of that round, "
+        "which is slower.",
+        used=With("splitter", Options(("approx",))),
         group="Trees",
     ),
     Parameter(

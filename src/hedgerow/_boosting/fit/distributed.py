@@ -7,16 +7,17 @@ from hedgerow._boosting.losses import CustomLoss, NativeLoss, RankingLoss
 from hedgerow.exceptions import ParameterError
 
 # Values of parameters that need all rows in one place, and what to do instead.
-_REFUSED = {
-    "splitter": ("exact", "Use splitter='hist'."),
-    "linear_leaves": (True, "Use linear_leaves=False."),
-    "boosting": ("dart", "Use boosting='gradient'."),
-}
+_REFUSED = (
+    ("splitter", "exact", "Use splitter='hist'."),
+    ("splitter", "approx", "Use splitter='hist'."),
+    ("linear_leaves", True, "Use linear_leaves=False."),
+    ("boosting", "dart", "Use boosting='gradient'."),
+)
 
 
 def require_distributable(problem: Problem, settings: Settings) -> None:
     """Refuse what several workers cannot do together."""
-    for name, (value, advice) in _REFUSED.items():
+    for name, value, advice in _REFUSED:
         if getattr(settings.params, name) == value:
             raise _refusal(f"{name}={value!r}", advice)
     if settings.params.device != "cpu":

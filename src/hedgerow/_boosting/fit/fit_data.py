@@ -486,7 +486,7 @@ def can_be_stored(estimator: object) -> bool:
 
 def require_bins_suffice(params: TableEstimator, initial_model: BoostedModel | None) -> None:
     """Refuse what needs the numbers of rows that are read from files, not only their bins."""
-    for name, value in (("splitter", "exact"), ("linear_leaves", True)):
+    for name, value in (("splitter", "exact"), ("splitter", "approx"), ("linear_leaves", True)):
         if getattr(params, name) == value:
             raise ParameterError(
                 f"{name}={value!r} needs the original values of all rows in memory, but a fit to a "

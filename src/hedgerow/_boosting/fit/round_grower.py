@@ -19,11 +19,12 @@ from hedgerow._boosting.losses import FormulaLoss
 from hedgerow._boosting.losses.formula import LeafSearch
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
-from hedgerow._cuda.device import open_device
 from hedgerow._cuda.engine import CudaEngine
+from hedgerow._cuda.self_check import open_checked_device
 from hedgerow._data.binning import BinnedMatrix, UnbinnedMatrix
 from hedgerow._data.sparse_bins import SparseBinnedMatrix
 from hedgerow._data.target_statistics import TargetStatistics
+from hedgerow._tree.approx import ApproxEngine, SketchedTable
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafSlopes
@@ -234,17 +235,28 @@ def _trainer(training_set: TrainingSet, settings: Settings) -> Trainer:
 def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams) -> Engine:
     """Return what holds the rows and grows the trees: the one place where engines are chosen."""
     base_score, n_threads = training_set.base_score, settings.n_threads
-    if settings.params.splitter == "exact":
+    vector = training_set.problem.has_vector_leaves
+    if settings.params.splitter != "hist":
         matrix = training_set.matrix(training_set.train)
         is_categorical = training_set.binner.is_categorical
-        return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
+        if settings.params.splitter == "exact":
+            return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
+        n_bins = training_set.binner.n_bins
+        return ApproxEngine(
+            SketchedTable(matrix, is_categorical, n_bins, n_threads),
+            growth,
+            base_score,
+            max_bins=settings.params.max_bins,
+            sketch=settings.params.sketch,
+            vector=vector,
+            n_threads=n_threads,
+        )
     binned = training_set.binned
     if settings.params.device != "cpu":
-        device = open_device(settings.params.device)
+        device = open_checked_device(settings.params.device)
         assert isinstance(binned, BinnedMatrix | UnbinnedMatrix)
         return CudaEngine(binned, growth, base_score, device)
     assert isinstance(binned, BinnedMatrix | SparseBinnedMatrix)
-    vector = training_set.problem.has_vector_leaves
     return HistogramEngine(binned, growth, base_score, vector=vector, n_threads=n_threads)
 
 
