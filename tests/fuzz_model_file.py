@@ -32,6 +32,7 @@ from hedgerow import (
     BaggingClassifier,
     BaggingRegressor,
     DataError,
+    DecisionClassifier,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     EnsembleClassifier,
@@ -52,6 +53,7 @@ from hedgerow import (
     NuSVC,
     NuSVR,
     OneClassSVM,
+    OutputCodeClassifier,
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
     RandomForestClassifier,
@@ -63,6 +65,7 @@ from hedgerow._adaboost.model import EstimatorCommittee
 from hedgerow._bagging.base_models import BaggedModel
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._data.table import as_matrix
+from hedgerow._decisions.model import CodedModel, DecisionModel
 from hedgerow._ensemble.model import EnsembleModel
 from hedgerow._forest.model import ForestModel
 from hedgerow._model_file import load
@@ -181,6 +184,13 @@ def make_composites(numbers, frame, three):
             [("svm", LinearSVC()), ("tree", DecisionTreeClassifier(max_depth=2))], cv=2
         ).fit(named, labels),
         EnsembleRegressor([("tree", tree)], cv=2, refit=True).fit(numbers, numbers[:, 0]),
+        OutputCodeClassifier(LinearSVC(), code="one_vs_one").fit(named, labels),
+        DecisionClassifier(DecisionTreeClassifier(max_depth=2), cost_matrix=np.ones((3, 3))).fit(
+            frame, labels
+        ),
+        DecisionClassifier(DecisionTreeClassifier(max_depth=2), decision_threshold=0.3).fit(
+            frame, three > 0
+        ),
         AdaBoostClassifier(LinearSVC(), **two).fit(named, labels),
         AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), **two, algorithm="real").fit(
             frame, labels
@@ -517,7 +527,10 @@ def exercise_trees(model, rng):
     model._model.binner.transform(table)
 
 
-COMPOSITES = (BaggedModel, EnsembleModel, EstimatorCommittee, AdditiveModel)
+COMPOSITES = (
+    *(BaggedModel, EnsembleModel, EstimatorCommittee, AdditiveModel),
+    *(CodedModel, DecisionModel),
+)
 METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "staged_predict"),
     *("staged_predict_proba", "staged_decision_function", "predict_trees"),
@@ -573,13 +586,20 @@ def schemas_in(model, places):
             for estimator in () if member.is_encoded else member.base_models:
                 yield from schemas_in(estimator, places)
     else:
-        if isinstance(fitted, AdditiveModel):
-            starts = [] if isinstance(fitted.start, np.ndarray) else [fitted.start]
-            inside = starts + [stage.learner for stage in fitted.stages]
-        else:
-            inside = [member for estimators in fitted.fitted for member in estimators]
-        for member in inside:
+        for member in members_of(fitted):
             yield from schemas_in(member, places)
+
+
+def members_of(fitted):
+    """Return the members of a model that are all handed the same columns."""
+    if isinstance(fitted, AdditiveModel):
+        starts = [] if isinstance(fitted.start, np.ndarray) else [fitted.start]
+        return starts + [stage.learner for stage in fitted.stages]
+    if isinstance(fitted, CodedModel):
+        return fitted.base_models
+    if isinstance(fitted, DecisionModel):
+        return [fitted.base_model]
+    return [member for estimators in fitted.fitted for member in estimators]
 
 
 def exercise_linear(model, rng):

@@ -157,6 +157,7 @@ class FlatScratch {
   static constexpr std::size_t kWidth = 16;
 #endif
   typedef std::int8_t Bytes __attribute__((vector_size(kWidth), may_alias));
+  typedef std::uint8_t UBytes __attribute__((vector_size(kWidth), may_alias));
   typedef std::uint32_t Words __attribute__((vector_size(kWidth), may_alias));
 
   static void run_nodes(const FlatNode* nodes, std::size_t n_nodes, const Column* columns,
@@ -176,14 +177,14 @@ class FlatScratch {
   // The outcomes of up to eight tests as the bits of a byte, the first lowest: 1 is right.
   void set_bits(const FlatTrees& trees, std::size_t begin, std::size_t end, Column& bits) const {
     for (std::size_t i = 0; i < kBlockRows / kWidth; ++i) {
-      Bytes byte = {};
+      UBytes byte = {};
       for (std::size_t n = end; n-- > begin;) {
         const FlatNode& test = trees.nodes[n];
         const Bytes split = reinterpret_cast<Bytes>(Words{} + test.split);
         const auto* code = reinterpret_cast<const Bytes*>(columns[test.column].code);
-        byte = byte + byte - (code[i] > split);
+        byte = byte + byte - (UBytes)(code[i] > split);
       }
-      reinterpret_cast<Bytes*>(bits.code)[i] = byte;
+      reinterpret_cast<UBytes*>(bits.code)[i] = byte;
     }
   }
 

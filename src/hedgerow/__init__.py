@@ -22,6 +22,7 @@ _NAMES = {
     "_data.memory": ("memory_estimate",),
     "_data.parquet_predictions": ("predict_parquet",),
     "_data.parquet_table": ("ParquetTable",),
+    "_decisions": ("DecisionClassifier", "OutputCodeClassifier"),
     "_ensemble": ("EnsembleClassifier", "EnsembleRegressor"),
     "_forest": (
         *("ExtraTreesClassifier", "ExtraTreesRegressor"),
@@ -37,7 +38,7 @@ _NAMES = {
     "_stagewise": ("StagewiseClassifier", "StagewiseRegressor"),
     "_svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "_tree": ("DecisionTreeClassifier", "DecisionTreeRegressor"),
-    "_validation": ("cross_validate",),
+    "_validation": ("cross_validate", "tune_threshold"),
     "exceptions": (
         *("ClusterError", "DataError", "DataWarning", "DeviceError", "ExportError"),
         *("HedgerowError", "MemoryLimitError", "ModelFileError", "NoSplitWarning"),

@@ -23,6 +23,8 @@ from hedgerow._boosting import Loss as Loss
 from hedgerow._data.memory import memory_estimate as memory_estimate
 from hedgerow._data.parquet_predictions import predict_parquet as predict_parquet
 from hedgerow._data.parquet_table import ParquetTable as ParquetTable
+from hedgerow._decisions import DecisionClassifier as _DecisionClassifier
+from hedgerow._decisions import OutputCodeClassifier as _OutputCodeClassifier
 from hedgerow._ensemble import EnsembleClassifier as _EnsembleClassifier
 from hedgerow._ensemble import EnsembleRegressor as _EnsembleRegressor
 from hedgerow._forest import ExtraTreesClassifier as _ExtraTreesClassifier
@@ -55,6 +57,7 @@ from hedgerow._tree import DecisionTreeClassifier as _DecisionTreeClassifier
 from hedgerow._tree import DecisionTreeRegressor as _DecisionTreeRegressor
 from hedgerow._types import SklearnEstimator
 from hedgerow._validation import cross_validate as cross_validate
+from hedgerow._validation import tune_threshold as tune_threshold
 from hedgerow.exceptions import ClusterError as ClusterError
 from hedgerow.exceptions import DataError as DataError
 from hedgerow.exceptions import DataWarning as DataWarning
@@ -77,6 +80,7 @@ __all__ = [
     "ClusterError",
     "DataError",
     "DataWarning",
+    "DecisionClassifier",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "DeviceError",
@@ -102,6 +106,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "OutputCodeClassifier",
     "ParameterError",
     "ParquetTable",
     "RadiusNeighborsClassifier",
@@ -127,6 +132,7 @@ __all__ = [
     "read_model",
     "report",
     "theory",
+    "tune_threshold",
 ]
 
 class _AdaboostAttributes:
@@ -202,6 +208,10 @@ class _BoostingAttributes:
     n_jobs: int | None
     device: str
     verbose: int | bool
+
+class _DecisionsAttributes:
+    estimator: SklearnEstimator | None
+    random_state: int | RandomState | None
 
 class _EnsembleAttributes:
     estimators: Sequence[tuple[str, SklearnEstimator]] | None
@@ -388,6 +398,20 @@ class BaggingRegressor(_BaggingAttributes, _BaggingRegressor):
         random_state: int | RandomState | None = 0,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
+    ) -> None: ...
+
+class DecisionClassifier(_DecisionsAttributes, _DecisionClassifier):
+    decision_threshold: float | None
+    pos_label: Any | None
+    cost_matrix: Sequence[Sequence[float]] | NDArray[Any] | None
+    def __init__(
+        self,
+        estimator: SklearnEstimator | None = None,
+        *,
+        decision_threshold: float | None = None,
+        pos_label: Any | None = None,
+        cost_matrix: Sequence[Sequence[float]] | NDArray[Any] | None = None,
+        random_state: int | RandomState | None = 0,
     ) -> None: ...
 
 class DecisionTreeClassifier(_TreeAttributes, _DecisionTreeClassifier):
@@ -1085,6 +1109,26 @@ class OneClassSVM(_SvmAttributes, _OneClassSVM):
         max_iter: int = -1,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
+    ) -> None: ...
+
+class OutputCodeClassifier(_DecisionsAttributes, _OutputCodeClassifier):
+    code: (
+        Literal["one_vs_rest", "one_vs_one", "exhaustive", "random"]
+        | Sequence[Sequence[float]]
+        | NDArray[Any]
+    )
+    n_columns: int | None
+    decoding: Literal["soft", "hard"]
+    def __init__(
+        self,
+        estimator: SklearnEstimator | None = None,
+        *,
+        code: Literal["one_vs_rest", "one_vs_one", "exhaustive", "random"]
+        | Sequence[Sequence[float]]
+        | NDArray[Any] = "one_vs_rest",
+        n_columns: int | None = None,
+        decoding: Literal["soft", "hard"] = "soft",
+        random_state: int | RandomState | None = 0,
     ) -> None: ...
 
 class RadiusNeighborsClassifier(_NeighborsAttributes, _RadiusNeighborsClassifier):

@@ -10,6 +10,7 @@ __all__ = ["TRUSTED_TYPES"]
 
 TRUSTED_TYPES: tuple[str, ...] = (
     "hedgerow._adaboost.algorithms.Discrete",
+    "hedgerow._adaboost.algorithms.M1",
     "hedgerow._adaboost.algorithms.R2",
     "hedgerow._adaboost.estimators.AdaBoostClassifier",
     "hedgerow._adaboost.estimators.AdaBoostRegressor",
@@ -34,6 +35,10 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "hedgerow._data.table.TableSchema",
     "hedgerow._data.target_statistics.EncodedColumn",
     "hedgerow._data.target_statistics.TargetStatistics",
+    "hedgerow._decisions.estimators.DecisionClassifier",
+    "hedgerow._decisions.estimators.OutputCodeClassifier",
+    "hedgerow._decisions.model.CodedModel",
+    "hedgerow._decisions.model.DecisionModel",
     "hedgerow._ensemble.encoding.TableEncoder",
     "hedgerow._ensemble.estimators.EnsembleClassifier",
     "hedgerow._ensemble.estimators.EnsembleRegressor",

@@ -15,7 +15,7 @@ ARGUMENTS = SimpleNamespace(rows=3_000, first=0, tables=2, threads=1)
 @pytest.fixture(autouse=True)
 def shim(monkeypatch):
     monkeypatch.setattr(gpu, "CudaDevice", ShimDevice)
-    monkeypatch.setattr(round_grower, "open_device", lambda _: ShimDevice())
+    monkeypatch.setattr(round_grower, "open_checked_device", lambda _: ShimDevice())
     monkeypatch.setattr(gpu, "FAILURES", [])
 
 

@@ -34,6 +34,7 @@ from hedgerow._data.columns import (
     read_array,
     read_objects,
 )
+from hedgerow._data.gpu_arrays import copy_to_host, is_on_gpu
 from hedgerow._data.names import Names, column_label, listed, read_names
 from hedgerow._data.sparse import SparseLayouts, sound
 from hedgerow._peers import library_of
@@ -144,6 +145,8 @@ def refuse_no_table(X: Any) -> None:
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Turn a list, or anything array-like, into an array; numbers beside strings stay numbers."""
+    if not isinstance(values, np.ndarray) and is_on_gpu(values):
+        return copy_to_host(values, name)
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):

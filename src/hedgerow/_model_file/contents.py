@@ -21,6 +21,7 @@ from hedgerow._boosting import (
     GradientBoostingRegressor,
     GradientBoostingSurvival,
 )
+from hedgerow._decisions import DecisionClassifier, OutputCodeClassifier
 from hedgerow._ensemble import EnsembleClassifier, EnsembleRegressor
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._forest import (
@@ -33,6 +34,7 @@ from hedgerow._model_file import (
     adaboost,
     bagging,
     boosted,
+    decisions,
     ensemble,
     neighbors,
     stagewise,
@@ -80,6 +82,8 @@ _KINDS: dict[str, FileKind] = {
         (trees.write_tree, trees.read_tree, (DecisionTreeClassifier, DecisionTreeRegressor)),
         (bagging.write, bagging.read, (BaggingClassifier, BaggingRegressor)),
         (ensemble.write, ensemble.read, (EnsembleClassifier, EnsembleRegressor)),
+        (decisions.write_code, decisions.read_code, (OutputCodeClassifier,)),
+        (decisions.write_decision, decisions.read_decision, (DecisionClassifier,)),
         (trees.write_forest, trees.read_forest, (RandomForestClassifier, RandomForestRegressor)),
         (trees.write_forest, trees.read_forest, (ExtraTreesClassifier, ExtraTreesRegressor)),
         (neighbors.write, neighbors.read, (KNeighborsClassifier, KNeighborsRegressor)),

@@ -61,7 +61,7 @@ def function_descent(
     >>> from hedgerow import theory
     >>> x = np.arange(6.0)
     >>> descent = theory.function_descent(x[:, None], x**2, loss="squared_error", n_steps=1)
-    >>> descent.loss_rows[-1]  # one step on the rows ends at y
+    >>> float(descent.loss_rows[-1])  # one step on the rows ends at y
     0.0
     """
     _LOSS.check(loss)

@@ -149,7 +149,7 @@ def majority_vote(
     --------
     >>> from hedgerow import theory
     >>> theory.majority_vote(0.35, 25, correlation=[0.0, 0.2, 1.0]).beta_binomial.round(3)
-    array([0.06 , 0.254, 0.35 ])
+    array([0.06 , 0.263, 0.35 ])
     """
     epsilon, size = _probabilities("error", error), _counts("n", n)
     for name, value, read in (("error", error, epsilon), ("n", n, size)):

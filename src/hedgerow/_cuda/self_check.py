@@ -1,0 +1,77 @@
+"""Small trees on a device against the CPU's, before a process fits its first model there.
+
+Compilers make mistakes. NVRTC 13.0, for example, placed two structs at the same address, and the
+totals of gradients were wrong. If the kernels of this machine grow other trees than the CPU, a fit
+ends with an error instead of another model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from hedgerow._cuda import nvrtc
+from hedgerow._cuda.device import Device, open_device
+from hedgerow._cuda.engine import CudaEngine
+from hedgerow._data.binning import BinnedMatrix, Binner
+from hedgerow._data.intake import learn_schema
+from hedgerow._tree.engine import Bag, Engine, HistogramEngine
+from hedgerow._tree.growth_params import GrowthParams
+from hedgerow._tree.structure import Tree
+from hedgerow._types import Floats
+from hedgerow.exceptions import DeviceError
+
+# Rows whose gradients are stored in wide form, and packed; a growth policy for each.
+N_ROWS = (700, 33_000)
+_LEAFWISE = GrowthParams(max_leaves=6, min_samples_leaf=5)
+_LEVELWISE = GrowthParams(grow_policy="levelwise", max_depth=3, max_leaves=0)
+
+_CHECKED: set[str] = set()
+
+
+def open_checked_device(name: str) -> Device:
+    """Open a device; the first time, compare its trees with the CPU's."""
+    device = open_device(name)
+    if name not in _CHECKED:
+        require_same_trees(device)
+        _CHECKED.add(name)
+    return device
+
+
+def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None:
+    """Refuse a device that grows other trees than the CPU."""
+    for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE), strict=True):
+        rng = np.random.default_rng(0)
+        binned = _table(rng, n)
+        # One round with hessians that differ, and one with equal ones.
+        rounds = [(rng.standard_normal((1, n)), h) for h in (rng.random((1, n)), np.ones((1, n)))]
+        expected = _grow(HistogramEngine(binned, params, np.zeros(1)), rounds)
+        if _grow(CudaEngine(binned, params, np.zeros(1), device), rounds) != expected:
+            major, minor = nvrtc.version()
+            raise DeviceError(
+                "The GPU grows other trees than the CPU, and models would be wrong: probably a "
+                f"mistake of the compiler of its kernels, NVRTC {major}.{minor}. Install another "
+                "version of nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
+            )
+
+
+def _table(rng: np.random.Generator, n_rows: int) -> BinnedMatrix:
+    """Return columns of numbers, of few values, and with missing values."""
+    X = rng.standard_normal((n_rows, 3))
+    X[:, 1] = np.round(X[:, 1])
+    X[rng.random(n_rows) < 0.1, 2] = np.nan
+    _, table = learn_schema(X, None)
+    return Binner().fit_transform(table)
+
+
+def _grow(engine: Engine, rounds: list[tuple[Floats, Floats]]) -> list[bytes]:
+    """Grow a tree for each pair of gradients and hessians; return their arrays, and the scores."""
+    found = []
+    for index, (gradient, hessian) in enumerate(rounds):
+        engine.take(gradient, hessian, None)
+        tree = engine.grow(0, Bag(None), index)
+        engine.add(tree, 0, None)
+        arrays = [getattr(tree, field.name) for field in fields(Tree)]
+        found += [array.tobytes() for array in [*arrays, engine.scores] if array is not None]
+    return found

@@ -1,0 +1,41 @@
+"""Devices that grow other trees than the CPU are refused before a fit."""
+
+import numpy as np
+import pytest
+
+from cuda_shim import COMPILER, ON_BOTH, ShimDevice
+from hedgerow._cuda import nvrtc, self_check
+from hedgerow._cuda.self_check import open_checked_device, require_same_trees
+from hedgerow.exceptions import DeviceError
+
+
+class FaultyDevice(ShimDevice):
+    """Changes the last bit of one gradient."""
+
+    def upload(self, array):
+        copy = super().upload(array)
+        if copy.size == 700 * 8 and copy.dtype == np.uint8:
+            copy[8 * 123] ^= 1
+        return copy
+
+
+@ON_BOTH
+def test_the_kernels_pass(device):
+    require_same_trees(device())
+
+
+def test_a_device_is_checked_once(monkeypatch):
+    checked = []
+    monkeypatch.setattr(self_check, "_CHECKED", set())
+    monkeypatch.setattr(self_check, "open_device", lambda name: f"opened {name}")
+    monkeypatch.setattr(self_check, "require_same_trees", checked.append)
+    names = ["cuda", "cuda:1", "cuda"]
+    assert [open_checked_device(name) for name in names] == [f"opened {name}" for name in names]
+    assert checked == ["opened cuda", "opened cuda:1"]
+
+
+@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+def test_other_trees_are_an_error(monkeypatch):
+    monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
+    with pytest.raises(DeviceError, match=r"other trees than the CPU.*NVRTC 13\.0.*device='cpu'"):
+        require_same_trees(FaultyDevice(), (700, 100))

@@ -1,0 +1,100 @@
+"""Arrays on a GPU as X, y and weights: the model of their copies on the host."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from cuda_shim import cuda_device
+from hedgerow.exceptions import DataError, DeviceError
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((60, 3)).astype(np.float32)
+Y = (X[:, 0] > 0).astype(np.int64)
+WEIGHTS = rng.uniform(0.5, 2.0, 60)
+MODEL = {"n_estimators": 3, "min_samples_leaf": 2}
+
+
+class WithInterface:
+    """An array of a GPU that knows CUDA's interface; like CuPy's, it is not copied unasked."""
+
+    def __init__(self, array):
+        self._array, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __len__(self):
+        return len(self._array)
+
+    def __array__(self, *_args, **_options):
+        raise TypeError("implicit conversion")
+
+    @property
+    def __cuda_array_interface__(self):
+        raise NotImplementedError
+
+
+class WithDlpack(WithInterface):
+    """An array of a GPU that knows DLPack."""
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+
+class Differentiable(WithDlpack):
+    """A tensor that cannot be exported."""
+
+    is_exportable = False
+
+
+@pytest.fixture
+def fake_cupy(monkeypatch):
+    """CuPy without a GPU."""
+
+    def read(values):
+        if not getattr(values, "is_exportable", True):
+            raise BufferError("use tensor.detach()")
+        return SimpleNamespace(get=lambda: values._array.copy())
+
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(from_dlpack=read, asarray=read))
+
+
+def predictions(on_device):
+    model = hr.GradientBoostingClassifier(**MODEL)
+    model.fit(on_device(X), on_device(Y), sample_weight=on_device(WEIGHTS))
+    return model.predict_proba(on_device(X)).tobytes()
+
+
+@pytest.mark.usefixtures("fake_cupy")
+@pytest.mark.parametrize("on_device", [WithInterface, WithDlpack])
+def test_arrays_of_a_gpu_give_the_model_of_their_copies(on_device):
+    assert predictions(on_device) == predictions(lambda array: array)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_arrays_of_libraries_give_the_model_of_their_copies(library):
+    cuda_device()
+    module = pytest.importorskip(library)
+
+    def on_device(array):
+        return module.asarray(array) if library == "cupy" else module.tensor(array, device="cuda")
+
+    assert predictions(on_device) == predictions(lambda array: array)
+
+
+@pytest.mark.usefixtures("fake_cupy")
+def test_tensors_that_cannot_be_exported_are_refused_with_the_reason():
+    model = hr.GradientBoostingClassifier(**MODEL)
+    with pytest.raises(DataError, match=r"X is on a GPU and cannot be read: use tensor\.detach"):
+        model.fit(Differentiable(X), Y)
+
+
+def test_without_cupy_an_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    model = hr.GradientBoostingClassifier(**MODEL)
+    with pytest.raises(DeviceError, match=r"y is on a GPU.*CuPy.*hedgerow\[cuda13\].*copy of y"):
+        model.fit(X, WithDlpack(Y))
