@@ -39,7 +39,9 @@ from benchmarks.real_data import FOLDS, REAL_SETS, default_model, folds
 RESULTS = Path(__file__).parent / "results" / "defaults"
 # Another budget of Hedgerow's is another library here; the first one is compared with the others.
 BUDGETS = {"hedgerow": "balanced", "hedgerow-quick": "quick", "hedgerow-thorough": "thorough"}
-LIBRARIES = (*BUDGETS, "catboost", "lightgbm", "xgboost-level", "scikit-learn")
+ENSEMBLE = "hedgerow-ensemble"  # of boosted trees, forests, SVMs and neighbours
+OURS = (*BUDGETS, ENSEMBLE)
+LIBRARIES = (*OURS, "catboost", "lightgbm", "xgboost-level", "scikit-learn")
 MOST_CLASSES = 30  # of a target of integers; with more values it is a number
 THREAD_PARAMETERS = {"catboost": "thread_count"}  # "n_jobs" elsewhere
 ROUND_PARAMETERS = {"scikit-learn": "max_iter", "catboost": "iterations"}  # "n_estimators"
@@ -131,7 +133,7 @@ class DefaultBench:
 
     def __init__(self, library: str, table: Table, threads: int) -> None:
         self._library, self._table, self._threads = library, table, threads
-        self._family = "hedgerow" if library in BUDGETS else library
+        self._family = "hedgerow" if library in OURS else library
         self._text = text_columns(table.X)
         self._X = prepared(self._family, table.X)
         self._folds = folds(table.y, classify=table.classify)
@@ -153,6 +155,8 @@ class DefaultBench:
         return error, fit_seconds, cpu_seconds, predict_seconds
 
     def _model(self, *, is_warm_up: bool = False) -> Any:
+        if self._library == ENSEMBLE and not is_warm_up:
+            return self._ensemble()
         model = default_model(self._family, classify=self._table.classify, text=self._text)
         if self._family != NO_THREAD_PARAMETER:
             name = THREAD_PARAMETERS.get(self._family, "n_jobs")
@@ -163,6 +167,12 @@ class DefaultBench:
         if self._library in BUDGETS:
             model.set_params(budget=BUDGETS[self._library])
         return model
+
+    def _ensemble(self) -> Any:
+        import hedgerow
+
+        kinds = hedgerow.EnsembleRegressor, hedgerow.EnsembleClassifier
+        return kinds[self._table.classify](random_state=0, n_jobs=self._threads)
 
     def _predict(self, model: Any, X: Any) -> NDArray[Any]:
         values: NDArray[Any] = (model.predict_proba if self._table.classify else model.predict)(X)
@@ -178,7 +188,7 @@ class DefaultBench:
 
 def version_of(library: str) -> str:
     """The version of a library; a change of Hedgerow's code is another version."""
-    if library not in BUDGETS:
+    if library not in OURS:
         return version(library.removesuffix("-level"))
     import hedgerow
 

@@ -15,8 +15,8 @@ from hedgerow import (
 )
 from hedgerow._arguments import grouped, grouped_tables
 from hedgerow._boosting.estimators.parameters import PARAMETER_GROUPS, PARAMETERS
-from hedgerow._boosting.fit.auto import CANDIDATES, SMALL_CANDIDATES
 from hedgerow._boosting.fit.fit_data import AUTO_DEFAULTS
+from hedgerow._boosting.fit.kinds import KINDS, SMALL_KINDS
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
 
@@ -142,9 +142,13 @@ def test_the_tables_in_the_documentation_are_the_declarations():
 def test_the_documentation_has_the_numbers_behind_auto():
     text = PAGE.read_text(encoding="utf-8")
     for name, plain in AUTO_DEFAULTS.items():
-        kinds = (*SMALL_CANDIDATES, *CANDIDATES)
-        values = " | ".join(f"{kind[name]:g}" if name in kind else "" for kind in kinds)
-        assert f"| `{name}` | {plain:g} | {values} |".replace("  |", " |") in text
+        kinds = (*SMALL_KINDS, *KINDS)
+        values = " | ".join(_shown(kind[name]) if name in kind else "" for kind in kinds)
+        assert f"| `{name}` | {_shown(plain)} | {values} |".replace("  |", " |") in text
+
+
+def _shown(value):
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def test_every_parameter_has_a_group_and_a_place_in_its_docstring():

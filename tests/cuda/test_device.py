@@ -100,7 +100,7 @@ def test_rankers_have_the_same_file(opened, tmp_path):
 @ON_BOTH
 def test_automatic_fits_have_the_same_file(opened, tmp_path):
     def make():
-        return hr.GradientBoostingRegressor(max_leaves=3, budget=0.005)
+        return hr.GradientBoostingRegressor(grow_policy="leafwise", max_leaves=3, budget=0.005)
 
     few, target = X[:100], NUMBERS[:100]
     files = [file_of(make(), tmp_path, device, few, target) for device in ("cpu", "cuda")]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow._boosting.fit.auto import MAX_MODELS
+from hedgerow._boosting.fit.budget import MAX_MODELS
 from hedgerow._boosting.fit.choice import Choice, TrialResult
 from hedgerow._boosting.fit.fit_data import AUTO_DEFAULTS
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
@@ -39,6 +39,7 @@ from hedgerow._model_file.stored import (
 )
 from hedgerow._model_file.trees import read_trees, write_arithmetic, write_trees
 from hedgerow._model_file.values import decode, encode
+from hedgerow._tree.growth_params import GrowPolicy
 from hedgerow._types import Floats
 
 _ONE_SCORE = {"ranker": ("identity",), "survival": ("identity", "log")}
@@ -343,8 +344,10 @@ def _checked_statistics(numbers: Floats) -> Floats:
 
 def write_choice(choice: Choice) -> Document:
     """Return an automatic choice as JSON values."""
-    sliced = {"in_turn": choice.in_turn} if choice.in_turn else {}
-    return sliced | {
+    optional: Document = {"in_turn": choice.in_turn} if choice.in_turn else {}
+    if choice.members:
+        optional["members"] = [dict(member) for member in choice.members]
+    return optional | {
         "parameters": dict(choice.parameters),
         "n_members": choice.n_members,
         "metric": choice.metric,
@@ -359,13 +362,11 @@ def write_choice(choice: Choice) -> Document:
 
 def read_choice(stored: Any) -> Choice:
     """Read the output of `write_choice`."""
-    is_choice = is_table(stored) and set(stored) - {"in_turn"} == _CHOICE_FIELDS
+    is_choice = is_table(stored) and set(stored) - {"in_turn", "members"} == _CHOICE_FIELDS
     require(is_choice, "the automatic choice does not have the expected fields")
     members, metric, folds = stored["n_members"], stored["metric"], stored["n_folds"]
-    require(
-        type(members) is int and members in (1, 2, MAX_MODELS),
-        "the number of averaged models is not 1, 2 or the maximum",
-    )
+    is_number = type(members) is int and members in range(1, max(MAX_MODELS) + 1)
+    require(is_number and members.bit_count() == 1, "the number of averaged models is not allowed")
     require(isinstance(metric, str), "the metric is not a string")
     require(type(folds) is int and folds >= 0, "the number of folds is not a non-negative integer")
     require(isinstance(stored["tried"], list), "the trials are not a list")
@@ -379,16 +380,27 @@ def read_choice(stored: Any) -> Choice:
     in_turn = stored.get("in_turn", 0)
     is_fewer = type(in_turn) is int and in_turn in range(members)
     require(is_fewer, "in_turn is not below the number of averaged models")
-    return Choice(parameters, members, metric, folds, trials, best, in_turn)
+    own = _read_members(stored.get("members", []), in_turn or members)
+    return Choice(parameters, members, metric, folds, trials, best, in_turn, own)
+
+
+def _read_members(stored: Any, n_in_turn: int) -> tuple[dict[str, Any], ...]:
+    """Read the parameters of models that differ, one for each model whose rounds alternate."""
+    is_complete = isinstance(stored, list) and len(stored) in (0, n_in_turn)
+    require(is_complete, "the averaged models do not have parameters each")
+    return tuple(map(_read_chosen_parameters, stored))
 
 
 def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
     """Read the values of automatically chosen parameters."""
-    what = "the automatically chosen parameters are not valid numbers"
+    what = "the automatically chosen parameters are not valid"
     require(is_table(stored) and set(stored) <= set(AUTO_DEFAULTS), what)
     for name, value in stored.items():
         is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
         if name == "max_leaves" and value is None:
+            continue
+        if name == "grow_policy":
+            require(value in get_args(GrowPolicy), what)
             continue
         require(type(value) is int if is_count else is_number(value), what)
         require(0 <= value < 2**31, what)

@@ -109,12 +109,13 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
 )
 GROW_POLICY = Parameter(
     "grow_policy",
-    "leafwise",
-    Options(get_args(GrowPolicy)),
+    "auto",
+    any_of(Options(get_args(GrowPolicy)), AUTO),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
     "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
     "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
-    "total. It needs splitter='hist'.",
+    "total. It needs splitter='hist'. 'auto' is chosen from the data if n_estimators is 'auto', "
+    "and is 'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )
@@ -128,10 +129,10 @@ COLSAMPLE_BYLEVEL = Parameter(
 )
 COLSAMPLE_BYNODE = Parameter(
     "colsample_bynode",
-    1.0,
-    FRACTION,
+    "auto",
+    any_of(FRACTION, AUTO),
     "Fraction of the level's features sampled for each node; a level of a symmetric tree counts "
-    "as one node.",
+    "as one node. 'auto' is chosen from the data if n_estimators is 'auto', and is 1 otherwise.",
     Peers("colsample_bynode", "feature_fraction_bynode", "", "max_features"),
     group="Sampling of rows and columns",
 )

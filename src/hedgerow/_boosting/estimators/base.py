@@ -389,7 +389,7 @@ def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:
     fitted |= {"_model": sliced}
     fitted["n_iter_"] = len(chosen)
     if "auto_" in fitted:
-        fitted["auto_"] = fitted["auto_"].of_every(chosen.step)
+        fitted["auto_"] = fitted["auto_"].of_every(chosen.step, chosen.start)
     is_known = chosen == range(len(chosen)) and all(
         len(values) >= estimator.n_iter_
         for by_metric in estimator.evals_result_.values()

@@ -173,9 +173,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "budget",
         "balanced",
-        any_of(Options(("quick", "balanced", "thorough")), Number(0, 1000, open_low=True)),
+        any_of(Options(("quick", "balanced", "thorough")), Number(0, 20, open_low=True)),
         "Work allowed for n_estimators='auto': 'quick' is a quarter of 'balanced', 'thorough' "
-        "four times as much, and a number is a multiple of 'balanced'.",
+        "four times as much, and a number is a multiple of 'balanced'. Work is counted in rounds "
+        "and rows, not in seconds, so that the model is the same on every machine.",
         Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
         group="Rounds and learning rate",

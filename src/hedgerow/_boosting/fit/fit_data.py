@@ -56,11 +56,13 @@ AUTO = "auto"
 AUTO_DEFAULTS: Mapping[str, Any] = {
     "n_estimators": 100,
     "learning_rate": 0.1,
+    "grow_policy": "leafwise",
     "max_leaves": 31,
     "min_samples_leaf": 20,
     "reg_lambda": 1.0,
     "subsample": 1.0,
     "colsample_bytree": 1.0,
+    "colsample_bynode": 1.0,
 }
 SYMMETRIC_LEAVES = 64  # those of six levels, as in CatBoost
 NOTHING_CHOSEN: Mapping[str, Any] = {}
@@ -108,15 +110,7 @@ class Settings:
     @classmethod
     def of(cls, estimator: TableEstimator) -> Settings:
         """Resolve the parameters of an estimator, which have been checked one by one."""
-        if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
-            raise ParameterError(
-                "multi_strategy='vector' needs splitter='hist': exact splits are found for one "
-                "output at a time."
-            )
-        _require_symmetric_engine(estimator)
-        _require_prunable(estimator)
-        if estimator.device != "cpu":
-            require_supported(estimator.device, estimator)
+        require_possible(estimator)
         seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
         return cls(estimator, resolve_auto(estimator), seed, n_threads)
 
@@ -128,6 +122,19 @@ class Settings:
     def with_chosen(self, chosen: Mapping[str, Any]) -> Settings:
         """Return the settings with other values in place of "auto"."""
         return replace(self, params=resolve_auto(self.estimator, chosen))
+
+
+def require_possible(estimator: TableEstimator) -> None:
+    """Refuse values of parameters that cannot be used together."""
+    if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
+        raise ParameterError(
+            "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
+            "at a time."
+        )
+    _require_symmetric_engine(estimator)
+    _require_prunable(estimator)
+    if estimator.device != "cpu":
+        require_supported(estimator.device, estimator)
 
 
 def _require_symmetric_engine(estimator: TableEstimator) -> None:
@@ -183,10 +190,13 @@ def _auto_defaults(estimator: TableEstimator) -> Mapping[str, Any]:
     return {**AUTO_DEFAULTS, "max_leaves": leaves}
 
 
-def as_fitted(estimator: TableEstimator) -> Any:
-    """Return a copy of a fitted estimator with the parameter values of its fit."""
+def as_fitted(estimator: TableEstimator, number: int = 0) -> Any:
+    """Return a copy of a fitted estimator with the parameter values of its fit.
+
+    If it is the mean of several models, those of the model with this number.
+    """
     choice = getattr(estimator, "auto_", None)
-    return resolve_auto(estimator, NOTHING_CHOSEN if choice is None else choice.parameters)
+    return resolve_auto(estimator, NOTHING_CHOSEN if choice is None else choice.member(number))
 
 
 @dataclass(frozen=True)

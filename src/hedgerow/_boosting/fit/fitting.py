@@ -71,9 +71,8 @@ def fit_boosting(
         }
     with workers().phase("digest"):
         _check_checkpoint(initial, training_set, eval_sets, settings)
-    n_models = 1 if choice is None else choice.n_members
     with workers().phase("set-up"):
-        grower = round_grower(training_set, settings, initial.model, n_models)
+        grower = round_grower(training_set, settings, initial.model, choice)
     fitting = Fitting(data, settings, initial, choice, training_set, eval_sets, grower)
     callbacks.before_fit(estimator)
     attributes = fitting.boost(rounds, callbacks)

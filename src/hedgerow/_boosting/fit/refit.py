@@ -46,19 +46,27 @@ class Refitting:
         self.estimator, self.keep = estimator, keep
         settings = Settings.of(estimator)
         problem, dataset = read_problem(arguments, task, self.model, settings)
-        settings = replace(settings, params=as_fitted(estimator))
+        self.problem, self.settings = problem, settings
         self.n_threads = settings.n_threads
         self.train = encode_like_initial_model(problem, dataset, self.n_threads)
         self.loss = problem.loss
         self.target = self.train.target_by_output
         self.weights = self.loss.row_weights(self.target, self.train.weights)
         self.differentiate = self.loss.differentiator(self.target, self.weights, self.n_threads)
-        self.params = growth_params(problem, settings, self.model.statistics)
+        self.rows = rows_of(self.train.table, self.model.binner, self.n_threads)
+        self._set_parameters(0)
         if self.params.directions:
             require_no_slopes(self.model.ensemble)
+
+    def _set_parameters(self, number: int) -> None:
+        """Take the parameters of a model; the mean may be of models that differ in them."""
+        settings, problem = (
+            replace(self.settings, params=as_fitted(self.estimator, number)),
+            self.problem,
+        )
+        self.params = growth_params(problem, settings, self.model.statistics)
         search = leaf_search(problem, settings, self.train)
         self.leaf_update = search or leaf_update_for(problem.native_loss, self.params)
-        self.rows = rows_of(self.train.table, self.model.binner, self.n_threads)
         self.slopes: LeafSlopes | None = None
         if settings.params.linear_leaves:
             linear_lambda = settings.params.linear_lambda
@@ -71,10 +79,11 @@ class Refitting:
         choice: Choice | None = getattr(self.estimator, "auto_", None)
         n_models = 1 if choice is None else choice.n_members
         in_turn = 1 if choice is None else choice.n_in_turn
-        members = [
-            self._refit_rounds(old.of_rounds(rounds).scaled(n_models))
-            for rounds in (range(k, old.n_rounds, in_turn) for k in range(in_turn))
-        ]
+        members = []
+        for number in range(in_turn):
+            self._set_parameters(number)
+            own = old.of_rounds(range(number, old.n_rounds, in_turn)).scaled(n_models)
+            members.append(self._refit_rounds(own))
         ordered = chain.from_iterable(zip_longest(*members, fillvalue=[]))
         trees = [tree.scaled(1.0 / n_models) for round_ in ordered for tree in round_]
         new = Ensemble.from_trees(trees, old.tree_output, old.base_score, old.n_features)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow import _native
+from hedgerow._boosting.fit.choice import Choice
 from hedgerow._boosting.fit.dart import DartRounds, Drops
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import Problem, Settings, no_slopes
@@ -38,11 +39,14 @@ def round_grower(
     training_set: TrainingSet,
     settings: Settings,
     initial_model: BoostedModel | None,
-    n_models: int = 1,
+    choice: Choice | None = None,
 ) -> RoundGrower:
-    """Return what grows the rounds of a fit, after those of the initial model."""
-    if n_models > 1:
-        return BaggedRounds.of(training_set, settings, initial_model, n_models)
+    """Return what grows the rounds of a fit, after those of the initial model.
+
+    An automatic choice may be of several models.
+    """
+    if choice is not None and choice.n_members > 1:
+        return BaggedRounds.of(training_set, settings, initial_model, choice)
     trainer = _trainer(training_set, settings)
     trees: list[Tree] = []
     train = training_set.train
@@ -81,7 +85,9 @@ class BoostedRounds:
 
 
 class BaggedRounds:
-    """The mean of several boosted models with different seeds, which are grown side by side.
+    """The mean of several boosted models, which are grown side by side.
+
+    They have different seeds, and may have different parameters.
 
     The ensemble has a round of each model in turn, with leaf values divided by the number of
     models. So the sum of the first rounds is the mean of the models at that time. The number is a
@@ -105,9 +111,10 @@ class BaggedRounds:
         training_set: TrainingSet,
         settings: Settings,
         initial_model: BoostedModel | None,
-        n_models: int,
+        choice: Choice,
     ) -> BaggedRounds:
         """Set up a grower for each model, after its own rounds of the initial model."""
+        n_models = choice.n_members
         n_threads = max(1, settings.n_threads // n_models)
         members = []
         for number, seed in enumerate(member_seeds(settings.seed, n_models)):
@@ -115,7 +122,8 @@ class BaggedRounds:
             if initial_model is not None:
                 own = member_of(initial_model.ensemble, number, n_models)
                 own_model = replace(initial_model, ensemble=own)
-            own_settings = replace(settings, seed=seed, n_threads=n_threads)
+            own_settings = settings.with_chosen(choice.member(number))
+            own_settings = replace(own_settings, seed=seed, n_threads=n_threads)
             members.append(round_grower(training_set, own_settings, own_model))
         # A user's function may not expect calls from several threads; and workers that compute
         # together, or share a GPU, must do everything in the same order.

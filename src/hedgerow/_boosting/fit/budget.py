@@ -1,0 +1,110 @@
+"""The work that ``n_estimators="auto"`` may take, in rounds and rows and never in seconds.
+
+So the model is the same on every machine. A unit is a round of trees with 31 leaves on all rows of
+the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
+
+BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+MAX_RATE = 0.15  # of the final fit
+# The lowest learning rate of the final fit and the largest number of models, a power of 2, for
+# budgets below and from this factor on.
+LARGE_FACTOR = 2.0
+SMALL_FACTOR = 0.25
+MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
+MAX_SLOWDOWN = 10.0
+ROUND_ROWS = 4e6  # rounds times rows of a balanced budget: small tables have time for more rounds
+USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
+# The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
+COST_EXPONENT = 0.35
+# Columns per tree from which on rounds, and rounds times rows, are reduced.
+USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
+MANY_OUTPUTS = 10  # from which on rounds are reduced
+OUTPUTS_EXPONENT = 0.7  # there is more time for the trees of several outputs
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The rounds of the trials and of the final fit.
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds of trees with 31 leaves, of one model.
+    round_rows : float
+        Rounds times rows with up to 100 columns, of all models.
+    n_rows : float
+        Rows of the table, and more if there are several outputs or many columns.
+    min_rate : float
+        The lowest learning rate of the final fit: slower learning gains too little.
+    max_models : int
+        The largest number of models in the final fit, a power of 2.
+    """
+
+    n_rounds: int
+    round_rows: float
+    n_rows: float
+    min_rate: float = 0.05
+    max_models: int = 4
+
+    @classmethod
+    def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
+        """Return the work for the parameter `budget`, given the columns that a tree uses."""
+        factor = _factor(budget)
+        slow = max(n_columns / MANY_COLUMNS, 1.0)
+        many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
+        n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
+        wide = max(n_columns / USUAL_COLUMNS, 1.0)
+        least = 2 * ROUNDS_PER_EVALUATION
+        large = is_large(budget)
+        return cls(
+            max(least, n_rounds),
+            factor * ROUND_ROWS,
+            n_rows * n_outputs**OUTPUTS_EXPONENT * wide,
+            min_rate=MIN_RATES[large],
+            max_models=MAX_MODELS[large],
+        )
+
+    @property
+    def work(self) -> float:
+        """The rounds of trees with 31 leaves that all models have together."""
+        return max(float(self.n_rounds), self.round_rows / self.n_rows)
+
+    def rounds_of(self, max_leaves: int | None) -> int:
+        """Return the number of rounds of one model of trees with this many leaves."""
+        return max(1, int(self.n_rounds / cost(max_leaves)))
+
+    def trial_rounds(self, max_leaves: int | None, rate: float, part: float) -> int:
+        """Return the rounds of a trial: a part of the budget, up to an evaluation."""
+        rounds = self.rounds_of(max_leaves) * part * slowdown(rate)
+        return max(1, int(rounds) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+
+
+def is_small(budget: str | float) -> bool:
+    """Return whether there is time for a few kinds only."""
+    return _factor(budget) <= SMALL_FACTOR
+
+
+def is_large(budget: str | float) -> bool:
+    """Return whether there is time for more kinds, holdouts and models."""
+    return _factor(budget) >= LARGE_FACTOR
+
+
+def _factor(budget: str | float) -> float:
+    return BUDGET_FACTORS[budget] if isinstance(budget, str) else float(budget)
+
+
+def slowdown(rate: float) -> float:
+    """Return how many rounds with a learning rate are equivalent to one with 0.1."""
+    return min(max(0.1 / rate, 0.5), MAX_SLOWDOWN)
+
+
+def cost(max_leaves: int | None) -> float:
+    """Return the cost of a round relative to trees with 31 leaves."""
+    return max(((max_leaves or UNLIMITED_LEAVES) / USUAL_LEAVES) ** COST_EXPONENT, 0.5)

@@ -1,0 +1,340 @@
+"""Trials of kinds of trees on a holdout, in two heats, and the greedy choice of a mean of them.
+
+All kinds share the bins of a fold. In the first heat each is boosted for a few rounds; the best
+go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
+its best round, so that the metric of a mean of kinds is known without another tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from math import nan
+from threading import Event, Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TrialResult
+from hedgerow._boosting.fit.dataset import Dataset
+from hedgerow._boosting.fit.fit_data import Problem, Settings
+from hedgerow._boosting.fit.loop import BestRound, EvalSet
+from hedgerow._boosting.fit.round_grower import round_grower
+from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
+from hedgerow._boosting.metrics import Metric, UserMetric
+from hedgerow._collective import workers
+from hedgerow._data.binned_rows import TreeRows
+from hedgerow._progress import Progress, progress
+from hedgerow._tree.trainer import DivergenceError
+from hedgerow._types import Floats
+
+Parameters = Mapping[str, Any]
+AnyMetric = Metric | UserMetric
+
+# Of a trial that was cut short: the relative gain for which rounds are doubled, and by how much it
+# falls at least from one doubling to the next.
+LEAST_GAIN, MAX_DECAY = 0.01, 0.9
+
+
+class TrialFold(NamedTuple):
+    """The training set and holdout of a fold, encoded and binned once for all trials."""
+
+    settings: Settings
+    training_set: TrainingSet
+    holdout: Dataset
+    holdout_rows: TreeRows
+
+    @classmethod
+    def of(
+        cls, problem: Problem, settings: Settings, train: Dataset, holdout: Dataset
+    ) -> TrialFold:
+        """Encode and bin, using the rows of the training set only."""
+        training_set = encode_and_bin(problem, settings, train)
+        encoded = training_set.encode(holdout)
+        rows = training_set.rows(encoded, settings.n_threads)
+        return cls(settings, training_set, encoded, rows)
+
+    def start(self, kind: Parameters, n_threads: int) -> FoldBooster:
+        """Return boosting with the parameters of a kind, before its first round."""
+        settings = replace(self.settings.with_chosen(kind), n_threads=n_threads)
+        return FoldBooster(self.training_set, settings, self.holdout, self.holdout_rows)
+
+
+class FoldBooster:
+    """Boosts on the training set of a fold, and evaluates on its holdout."""
+
+    def __init__(
+        self, training_set: TrainingSet, settings: Settings, holdout: Dataset, rows: TreeRows
+    ) -> None:
+        self._training_set = training_set
+        self._grower = round_grower(training_set, settings, initial_model=None)
+        self._eval_set = training_set.eval_set("holdout", holdout, rows, settings.n_threads)
+
+    def advance(self, rounds: range) -> None:
+        """Grow some rounds."""
+        trees = [tree for index in rounds for tree in self._grower.grow(index)]
+        if self._grower.revises_trees:
+            self._eval_set.score_by(self._training_set.ensemble(self._grower.trees))
+        else:
+            self._eval_set.add(trees)
+
+    @property
+    def eval_set(self) -> EvalSet:
+        """The holdout and its scores so far."""
+        return self._eval_set
+
+
+class Judge:
+    """Measures scores of the holdouts: the mean of a metric, weighted by rows."""
+
+    def __init__(self, folds: Sequence[TrialFold], metric: AnyMetric) -> None:
+        self._metric, self._link = metric, folds[0].training_set.problem.loss.link
+        self._weights = np.array([_weight(fold.holdout) for fold in folds])
+
+    def measure(self, eval_sets: Sequence[EvalSet]) -> float:
+        """Return the mean over the folds on which the metric is defined.
+
+        It may be undefined on a holdout, such as one with a single class.
+        """
+        scores = np.array([self._measure(eval_set) for eval_set in eval_sets])
+        known = ~np.isnan(scores)
+        if not known.any():
+            return nan
+        return float(np.average(scores[known], weights=self._weights[known]))
+
+    def best(self, scores: Sequence[float]) -> int | None:
+        """Return the index of the best score; None if all are NaN."""
+        values = np.array(scores) if self._metric.higher_is_better else -np.array(scores)
+        return None if np.isnan(values).all() else int(np.nanargmax(values))
+
+    def ranking(self, scores: Sequence[float]) -> list[int]:
+        """Return the indices of scores from the best to the worst, NaN last."""
+        values = -np.array(scores) if self._metric.higher_is_better else np.array(scores)
+        return np.argsort(values, kind="stable").tolist()
+
+    def _measure(self, eval_set: EvalSet) -> float:
+        (value,) = eval_set.measure([self._metric], self._link).values()
+        return value
+
+
+def _weight(holdout: Dataset) -> float:
+    weights = holdout.weights
+    n_rows = workers().count(len(holdout.target))
+    return float(n_rows) if weights is None else workers().exact_sum(weights)
+
+
+class KindTrial:
+    """One kind, boosted on all folds until the metric has not improved for `patience` rounds.
+
+    Attributes
+    ----------
+    kind : mapping
+        Its parameters.
+    max_rounds : int
+        The rounds after which it ends at the latest.
+    best : BestRound
+        The best round so far, whose score is NaN if boosting diverged at once.
+    scores : list of arrays
+        The scores of each holdout in that round.
+    is_over : bool
+        Whether there is nothing to gain from more rounds, or there are no more.
+    """
+
+    def __init__(
+        self,
+        kind: Parameters,
+        max_rounds: int,
+        boosters: Sequence[FoldBooster],
+        judge: Judge,
+        metric: AnyMetric,
+    ) -> None:
+        self.kind, self.max_rounds = kind, max_rounds
+        self.best, self.scores = BestRound(tol=0.0), list[Floats]()
+        self.is_over = False
+        self._boosters, self._judge, self._metric = boosters, judge, metric
+        self._curve: list[float] = []
+
+    @property
+    def n_rounds(self) -> int:
+        """The rounds so far."""
+        return len(self._curve) * ROUNDS_PER_EVALUATION
+
+    def advance(self, n_rounds: int, patience: int, report: Callable[[int, float], bool]) -> None:
+        """Boost up to some number of rounds in all.
+
+        `report` receives the number of rounds and the best score; False stops the trial.
+        """
+        while not self.is_over and self.n_rounds < min(n_rounds, self.max_rounds):
+            try:
+                self._evaluate()
+            except DivergenceError:
+                self.is_over = True
+                break
+            done = self.n_rounds
+            is_stopped = not report(done, self.best.score)
+            is_late = done - self.best.round >= patience
+            self.is_over = is_stopped or is_late or done >= self.max_rounds
+
+    def _evaluate(self) -> None:
+        """Grow some rounds on all folds, and keep the scores if they are the best."""
+        done = self.n_rounds
+        for booster in self._boosters:
+            booster.advance(range(done, done + ROUNDS_PER_EVALUATION))
+        score = self._judge.measure(self.eval_sets())
+        self._curve.append(score)
+        self.best.update(self.n_rounds, score, self._metric.higher_is_better)
+        if self.best.round == self.n_rounds:
+            self.scores = [booster.eval_set.scores.copy() for booster in self._boosters]
+
+    def eval_sets(self) -> list[EvalSet]:
+        """Return the holdouts with the scores so far."""
+        return [booster.eval_set for booster in self._boosters]
+
+    def more_rounds_factor(self, doublings: int) -> int:
+        """Return how many times as many rounds are worth growing, if the last was the best."""
+        if self.best.round < self.max_rounds:
+            return 1
+        gains = self._expected_gains(doublings)
+        return int(2 ** np.sum(gains > LEAST_GAIN * abs(self.best.score)))
+
+    def expected_score(self, doublings: int) -> float:
+        """Return the score that more rounds would lead to, if the last was the best."""
+        gain = float(self._expected_gains(doublings).sum())
+        return self.best.score + (gain if self._metric.higher_is_better else -gain)
+
+    def _expected_gains(self, doublings: int) -> Floats:
+        """Return the gain of twice as many rounds, of twice as many again, and so on.
+
+        It is estimated from the gains of the last two doublings: learning curves flatten out.
+        """
+        n = len(self._curve)
+        if n == 0 or self.best.round < self.n_rounds:
+            return np.zeros(doublings)
+        quarter, half, last = (self._curve[max(1, i) - 1] for i in (n // 4, n // 2, n))
+        before, gain = abs(quarter - half), abs(half - last)
+        decay = min(gain / before, MAX_DECAY) if before > 0.0 else 0.0
+        return gain * decay ** np.arange(1.0, doublings + 1)
+
+    @property
+    def result(self) -> TrialResult:
+        """The result, as it is shown."""
+        return TrialResult(self.kind, self.best.round, self.best.score, tuple(self._curve))
+
+
+class Heats(NamedTuple):
+    """How trials compete: the rounds of the first heat, who goes on, and for how long.
+
+    `patience` is the number of rounds without improvement after which a trial ends.
+    """
+
+    first_rounds: int
+    n_finalists: int
+    patience: int
+
+
+def run_heats(
+    trials: Sequence[KindTrial],
+    judge: Judge,
+    heats: Heats,
+    n_workers: int,
+    display: TrialsDisplay,
+) -> list[int]:
+    """Boost all trials for some rounds, then the best to the end.
+
+    Return the indices of the trials that are over: the others were left behind.
+    """
+
+    def run(numbers: Sequence[int], n_rounds: int) -> None:
+        def run_one(number: int) -> None:
+            trial = trials[number]
+            trial.advance(n_rounds, heats.patience, lambda *so_far: display.report(number, *so_far))
+
+        # Trials are stopped before the pool waits for them.
+        with ThreadPoolExecutor(n_workers) as pool, display.stops_if_interrupted():
+            list((map if n_workers == 1 else pool.map)(run_one, numbers))
+
+    everyone = range(len(trials))
+    run(everyone, heats.first_rounds)
+    run(
+        sorted(_finalists(trials, heats.n_finalists, judge)),
+        max(trial.max_rounds for trial in trials),
+    )
+    for number, trial in enumerate(trials):
+        display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
+    return [number for number in everyone if trials[number].is_over]
+
+
+def _finalists(trials: Sequence[KindTrial], n_finalists: int, judge: Judge) -> set[int]:
+    """Return the indices of the trials that go on: the best, and the best of each way to grow.
+
+    Symmetric trees learn more slowly at first, and longer.
+    """
+    ranking = judge.ranking([trial.best.score for trial in trials])
+    of_policy: dict[str, int] = {}
+    for number in ranking:
+        of_policy.setdefault(trials[number].kind["grow_policy"], number)
+    others = [number for number in ranking if number not in of_policy.values()]
+    return {*of_policy.values(), *others[: max(0, n_finalists - len(of_policy))]}
+
+
+def select_members(trials: Sequence[KindTrial], n_members: int, judge: Judge) -> list[int]:
+    """Return the indices of trials whose mean has the best metric, by greedy selection.
+
+    One trial is added after another, each the one with which the mean of all so far is best; a
+    trial can be added several times.
+    """
+    chosen: list[int] = []
+    total = [np.zeros_like(scores) for scores in trials[0].scores]
+    eval_sets = trials[0].eval_sets()
+    for n_chosen in range(1, n_members + 1):
+        measured = []
+        for trial in trials:
+            means = [(a + b) / n_chosen for a, b in zip(total, trial.scores, strict=True)]
+            mixed = [replace(e, scores=mean) for e, mean in zip(eval_sets, means, strict=True)]
+            measured.append(judge.measure(mixed))
+        best = judge.best(measured)
+        assert best is not None
+        chosen.append(best)
+        total = [a + b for a, b in zip(total, trials[best].scores, strict=True)]
+    return chosen
+
+
+@contextmanager
+def trials_display(
+    verbose: int, rounds: Sequence[int], metric: AnyMetric
+) -> Iterator[TrialsDisplay]:
+    """Show the progress of all trials."""
+    with progress(verbose, sum(rounds), unit="trial round", title="choosing") as progress_bar:
+        yield TrialsDisplay(rounds, metric, progress_bar)
+
+
+class TrialsDisplay:
+    """The progress of each trial, which trials report from their threads."""
+
+    def __init__(
+        self, rounds: Sequence[int], metric: AnyMetric, progress_bar: Progress | None
+    ) -> None:
+        self._is_over = Event()
+        self._n_trials, self._metric, self._progress_bar = len(rounds), metric, progress_bar
+        self._done = [0] * len(rounds)
+        self._lock = Lock()
+
+    def report(self, number: int, done: int, best: float) -> bool:
+        """Show the finished rounds of a trial and its best score. Return False to stop it."""
+        if self._progress_bar is not None:
+            with self._lock:
+                self._done[number] = done
+                trial = f"trial {number + 1}/{self._n_trials}"
+                self._progress_bar.show(sum(self._done), {trial: {self._metric.name: best}})
+        return not self._is_over.is_set()
+
+    @contextmanager
+    def stops_if_interrupted(self) -> Iterator[None]:
+        """Stop the trials if the main thread is interrupted."""
+        try:
+            yield
+        except BaseException:
+            self._is_over.set()
+            raise
