@@ -53,13 +53,13 @@ def rules_of(
 ) -> Iterator[str]:
     """Yield the rule of each leaf, from left to right."""
     for node, conditions in leaves_of(tree, wording):
-        said = [
+        texts = [
             condition.text(wording.names[feature], wording.decimals, show_missing)
             for feature, condition in conditions.items()
         ]
         rows = int(tree.count[node])
         share = 100.0 * rows / max(int(tree.count[0]), 1)
-        when = f"if {' and '.join(said)} then" if said else "always"
+        when = f"if {' and '.join(texts)} then" if texts else "always"
         plural = "row" if rows == 1 else "rows"
         yield f"{when} {leaf_text(node)} ({rows} {plural}, {share:.1f} %)"
 

@@ -19,7 +19,7 @@ _REFUSED = (
 def require_distributable(problem: Problem, settings: Settings) -> None:
     """Refuse what several workers cannot do together."""
     for name, value, advice in _REFUSED:
-        if getattr(settings.params, name, None) == value:
+        if vars(settings.params).get(name) == value:
             raise _refusal(f"{name}={value!r}", advice)
     if settings.params.device != "cpu":
         raise _refusal(f"device={settings.params.device!r}", "Use device='cpu'.")

@@ -289,7 +289,7 @@ def leaf_search(
     rate, max_step = params.learning_rate, params.max_delta_step
     if isinstance(problem.loss, FormulaLoss):
         return LeafSearch(problem.loss, target, rate, max_step)
-    if getattr(params, "leaf_step", "newton") == "newton":
+    if vars(params).get("leaf_step", "newton") == "newton":
         return None
     if not isinstance(problem.loss, RobustLoss):
         if problem.loss.n_outputs > 1:
