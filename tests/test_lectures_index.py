@@ -1,6 +1,5 @@
 """The index of the lectures: every call in it runs, and every test that it names exists."""
 
-import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -16,7 +15,7 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "lectures_index.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (\d+) \| (.*?) \| (.+?) \| `(.+)` \| `(tests/.+?)::(\w+)` \|$", re.MULTILINE)
-DOCUMENTS = ("000", "001", "002", "003", "004")
+DOCUMENTS = ("1", "2", "3", "4", "5")
 
 
 class Item(NamedTuple):
@@ -40,15 +39,15 @@ def names():
 
 @cache
 def functions_of(file):
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return set(re.findall(r"^def (test_\w+)\(", text, re.MULTILINE))
 
 
 def test_items_are_numbered_counted_and_of_every_document():
     assert [item.number for item in ITEMS] == list(range(1, len(ITEMS) + 1))
     assert len(ITEMS) == len(re.findall(r"^\| \d", PAGE, re.MULTILINE))  # no row is overlooked
     assert f"that holds it: {len(ITEMS)} items" in PAGE.replace("\n", " ")
-    assert re.findall(r"^## (\d{3}): ", PAGE, re.MULTILINE) == list(DOCUMENTS)
+    assert re.findall(r"^## (\d) ", PAGE, re.MULTILINE) == list(DOCUMENTS)
 
 
 def test_every_call_runs_and_every_comparison_holds(names):

@@ -179,12 +179,12 @@ class _BoostingAttributes:
     subsample: float | Literal["auto"]
     colsample_bytree: float | Literal["auto"]
     colsample_bylevel: float
-    colsample_bynode: float
+    colsample_bynode: float | Literal["auto"]
     boosting: Literal["gradient", "dart"]
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "approx", "exact"]
@@ -604,12 +604,12 @@ class GradientBoostingClassifier(_BoostingAttributes, _GradientBoostingClassifie
         ] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
@@ -675,12 +675,12 @@ class GradientBoostingRanker(_BoostingAttributes, _GradientBoostingRanker):
         sampling: Literal["uniform", "group", "gradient", "minimal_variance"] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
@@ -774,12 +774,12 @@ class GradientBoostingRegressor(_BoostingAttributes, _GradientBoostingRegressor)
         ] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
@@ -839,12 +839,12 @@ class GradientBoostingSurvival(_BoostingAttributes, _GradientBoostingSurvival):
         sampling: Literal["uniform", "group", "gradient", "minimal_variance"] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",

@@ -512,9 +512,12 @@ MODULE: Table = {
     "cv": "did you mean 'cross_validate'?",
     "dump": _SAVE,
     "early_stopping": _STOP,
+    "FixedThresholdClassifier": "use hedgerow.DecisionClassifier(model, decision_threshold=…)",
     "GridSearchCV": _OF_SCIKIT_LEARN,
     "load_model": "did you mean 'load'?",
     "log_evaluation": "set it in the estimator: verbose=10 logs every tenth round",
+    "OneVsOneClassifier": "use hedgerow.OutputCodeClassifier(model, code='one_vs_one')",
+    "OneVsRestClassifier": "use hedgerow.OutputCodeClassifier(model, code='one_vs_rest')",
     "partial_dependence": "did you mean 'explain.partial_dependence'?",
     "permutation_importance": "did you mean 'explain.permutation_importance'?",
     "Pipeline": _OF_SCIKIT_LEARN,
@@ -532,6 +535,7 @@ MODULE: Table = {
     "to_graphviz": "use hedgerow.plot.TreeDisplay.from_estimator(model)",
     "train": _FIT_A_MODEL,
     "train_test_split": _OF_SCIKIT_LEARN,
+    "TunedThresholdClassifierCV": "use hedgerow.tune_threshold(model, X, y).classifier()",
     # Estimators, by what follows the library's prefix.
     **{
         theirs: f"did you mean {ours!r}?"

@@ -64,6 +64,7 @@ def test_the_number_of_levels_follows_from_depth_and_leaves(parameters, levels):
         {"boosting": "dart", "skip_drop": 0.0},
         {"early_stopping": True},
         {"max_categories": 3},
+        {"splitter": "approx"},
         {"interaction_constraints": "pairwise"},
         {"reg_alpha": 0.5, "max_delta_step": 0.8, "min_split_gain": 0.1},
     ],

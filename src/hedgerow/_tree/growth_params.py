@@ -114,8 +114,8 @@ GROW_POLICY = Parameter(
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
     "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
     "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
-    "total. It needs splitter='hist'. 'auto' is chosen from the data if n_estimators is 'auto', "
-    "and is 'leafwise' otherwise.",
+    "total; it is not available with splitter='exact'. 'auto' is chosen from the data if "
+    "n_estimators is 'auto', and is 'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )

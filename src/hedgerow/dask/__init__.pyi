@@ -171,12 +171,12 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     colsample_bytree: float | Literal["auto"]
     colsample_bylevel: float
-    colsample_bynode: float
+    colsample_bynode: float | Literal["auto"]
     boosting: Literal["gradient", "dart"]
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "approx", "exact"]
@@ -231,12 +231,12 @@ class GradientBoostingClassifier(DaskBoosting, DaskScoredProbabilities):
         ] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
@@ -293,12 +293,12 @@ class GradientBoostingRanker(DaskRanking):
     sampling: Literal["uniform", "group", "gradient", "minimal_variance"]
     colsample_bytree: float | Literal["auto"]
     colsample_bylevel: float
-    colsample_bynode: float
+    colsample_bynode: float | Literal["auto"]
     boosting: Literal["gradient", "dart"]
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "approx", "exact"]
@@ -348,12 +348,12 @@ class GradientBoostingRanker(DaskRanking):
         sampling: Literal["uniform", "group", "gradient", "minimal_variance"] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
@@ -420,12 +420,12 @@ class GradientBoostingRegressor(DaskBoosting):
     sampling: Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
     colsample_bytree: float | Literal["auto"]
     colsample_bylevel: float
-    colsample_bynode: float
+    colsample_bynode: float | Literal["auto"]
     boosting: Literal["gradient", "dart"]
     drop_rate: float
     skip_drop: float
     max_drop: int
-    grow_policy: Literal["leafwise", "levelwise", "symmetric"]
+    grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"]
     linear_leaves: bool
     linear_lambda: float
     splitter: Literal["hist", "approx", "exact"]
@@ -493,12 +493,12 @@ class GradientBoostingRegressor(DaskBoosting):
         ] = "uniform",
         colsample_bytree: float | Literal["auto"] = "auto",
         colsample_bylevel: float = 1.0,
-        colsample_bynode: float = 1.0,
+        colsample_bynode: float | Literal["auto"] = "auto",
         boosting: Literal["gradient", "dart"] = "gradient",
         drop_rate: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
-        grow_policy: Literal["leafwise", "levelwise", "symmetric"] = "leafwise",
+        grow_policy: Literal["leafwise", "levelwise", "symmetric", "auto"] = "auto",
         linear_leaves: bool = False,
         linear_lambda: float = 1.0,
         splitter: Literal["hist", "approx", "exact"] = "hist",
