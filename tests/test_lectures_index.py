@@ -1,6 +1,5 @@
 """The index of the lectures: every call in it runs, and every test that it names exists."""
 
-import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -40,8 +39,8 @@ def names():
 
 @cache
 def functions_of(file):
-    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return set(re.findall(r"^def (test_\w+)\(", text, re.MULTILINE))
 
 
 def test_items_are_numbered_counted_and_of_every_document():

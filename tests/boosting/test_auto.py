@@ -222,6 +222,13 @@ def test_kinds_are_those_that_the_parameters_allow(own, policies):
     assert {kind["grow_policy"] for kind in kinds_for(estimator, 1000, 10)} == policies
 
 
+def test_fewer_kinds_are_tried_with_more_rows_or_less_time():
+    sizes = [len(kinds_for(GradientBoostingRegressor(), n, 10)) for n in (1_000, 30_000, 200_000)]
+    assert sizes == [7, 5, 2]
+    quick = GradientBoostingRegressor(budget="quick")
+    assert [len(kinds_for(quick, n, 10)) for n in (1_000, 200_000)] == [2, 2]
+
+
 def test_a_gpu_tries_what_the_cpu_tries_without_symmetric_trees():
     on_gpu, on_cpu = (
         GradientBoostingRegressor(device="cuda"),

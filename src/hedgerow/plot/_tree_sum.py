@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -128,11 +129,15 @@ class TreeSumDisplay(Display):
         width, height = self._size_in_points()
         return width / 72.0, height / 72.0
 
+    @cached_property
+    def _sizes(self) -> Floats:
+        """Width and height of each tree in points; text has to be measured for them."""
+        return np.array([tree_size(tree) for tree in self.trees])
+
     def _size_in_points(self) -> tuple[float, float]:
-        sizes = np.array([tree_size(tree) for tree in self.trees])
-        return float(sizes[:, 0].sum() + APART * (len(sizes) - 1)), float(
-            sizes[:, 1].max() + SUM_HEIGHT
-        )
+        widths, heights = self._sizes.T
+        width = float(widths.sum() + APART * (len(widths) - 1))
+        return width, float(heights.max() + SUM_HEIGHT)
 
     def _new_axes(self) -> Any:
         pyplot = imported("matplotlib.pyplot", "plot()")
@@ -144,8 +149,7 @@ class TreeSumDisplay(Display):
         self.ax_.set_axis_off()
         width, height = self._size_in_points()
         self.tree_axes_, left = [], 0.0
-        for tree in self.trees:
-            of_tree = tree_size(tree)
+        for tree, of_tree in zip(self.trees, self._sizes, strict=True):
             bottom = height - of_tree[1]  # the roots are in line
             box = left / width, bottom / height, of_tree[0] / width, of_tree[1] / height
             self.tree_axes_.append(self.ax_.inset_axes(box))

@@ -54,6 +54,8 @@ TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 RATES_FOR_MEAN = (0.15, 0.1)
 # Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first heat.
 PATIENCE, FIRST_HEAT = 50, 45
+# On many rows, slow learners need longer to catch up: rows per round, and the most rounds.
+ROWS_PER_HEAT, LONGEST_HEAT = 400, 90
 N_FINALISTS = (3, 5)  # the kinds that go on after the first heat; with a large budget
 
 
@@ -110,6 +112,7 @@ class Search:
         is_alone = workers().size == 1 and settings.params.device == "cpu"
         self._n_workers = settings.n_threads if is_native and is_alone else 1
         n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
+        self._n_rows = n_rows
         n_columns = self._folds[0].training_set.train.table.n_features
         self._kinds = kinds_for(self._estimator, n_rows, n_columns)
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
@@ -140,7 +143,8 @@ class Search:
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
-        heats = Heats(int(FIRST_HEAT * slow), n_finalists, int(PATIENCE * slow))
+        first_heat = min(max(self._n_rows / ROWS_PER_HEAT, FIRST_HEAT), LONGEST_HEAT)
+        heats = Heats(int(first_heat * slow), n_finalists, int(PATIENCE * slow))
         rounds = [trial.max_rounds for trial in trials]
         with trials_display(self._estimator.verbose, rounds, self._metric) as display:
             finished = run_heats(trials, self._judge, heats, n_workers, display)

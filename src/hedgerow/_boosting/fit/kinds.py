@@ -54,7 +54,9 @@ KINDS = (
 )
 # With a small budget.
 QUICK_KINDS = (KINDS[1], KINDS[2])
-MAX_ROWS_FOR_SMALL = 30_000
+# On tables with many rows: every trial has scores and gradients of its own (`_data/memory.py`).
+LARGE_KINDS = (KINDS[0], KINDS[4])
+MAX_ROWS_FOR_SMALL, MAX_ROWS_FOR_ALL = 30_000, 200_000
 MIN_COLUMNS_TO_SAMPLE = 5  # with fewer, every tree and node has all columns
 MANY_COLUMNS = 1000  # a tree has at most as many, unless the user wants more
 SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
@@ -77,7 +79,9 @@ def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Pa
 def _kinds_by_time(estimator: TableEstimator, n_rows: int) -> Sequence[Parameters]:
     """Return the kinds that there is time for and that grow in the way that the user wants."""
     kinds: Sequence[Parameters] = QUICK_KINDS
-    if not is_small(estimator.budget):
+    if n_rows >= MAX_ROWS_FOR_ALL:
+        kinds = LARGE_KINDS
+    elif not is_small(estimator.budget):
         kinds = (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS
     if is_auto(estimator.grow_policy):
         return kinds
