@@ -110,7 +110,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
 GROW_POLICY = Parameter(
     "grow_policy",
     "auto",
-    any_of(Options(get_args(GrowPolicy)), AUTO),
+    Options((*get_args(GrowPolicy), "auto")),
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
     "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
     "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
