@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 
 def test_every_display_has_the_contract():
     displays = [getattr(hr.plot, name) for name in hr.plot.__all__]
-    assert len(displays) == 16
+    assert len(displays) == 19
     for display in displays:
         assert callable(display.from_estimator)
         assert callable(display.plot)
