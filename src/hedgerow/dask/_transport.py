@@ -104,7 +104,7 @@ class DaskCommunicator(InboxCommunicator):
             if self._reason is not None:
                 return
             try:
-                self._spawn(self._read(rank, await self._join(rank, deadline)))
+                self._spawn(self.read_from(rank, await self._join(rank, deadline)))
             except (TimeoutError, OSError) as error:
                 self.abort(f"worker {rank} cannot be reached: {error or type(error).__name__}")
         self._spawn(self._beat())
@@ -127,10 +127,10 @@ class DaskCommunicator(InboxCommunicator):
         if answer != "welcome":
             comm.abort()
             raise ConnectionError(str(answer))
-        self._accept(rank, comm)
+        self.accept(rank, comm)
         return comm
 
-    def _accept(self, rank: int, comm: Comm) -> None:
+    def accept(self, rank: int, comm: Comm) -> None:
         with self._changed:
             self._locks[rank] = asyncio.Lock()
             self._comms[rank] = comm
@@ -139,7 +139,7 @@ class DaskCommunicator(InboxCommunicator):
 
     # ---- messages, in the event loop -------------------------------------------------------------
 
-    async def _read(self, rank: int, comm: Comm) -> None:
+    async def read_from(self, rank: int, comm: Comm) -> None:
         """Deliver the messages of a worker until it leaves."""
         try:
             while True:
@@ -235,9 +235,9 @@ async def join(
     if communicator is None or communicator.rank != rank:
         await comm.write("it takes no part in this fit")
         return Status.dont_reply
-    communicator._accept(sender, comm)  # noqa: SLF001
+    communicator.accept(sender, comm)
     await comm.write("welcome")
-    await communicator._read(sender, comm)  # noqa: SLF001
+    await communicator.read_from(sender, comm)
     while not comm.closed():  # it may still have to write; then it closes all connections
         await asyncio.sleep(_BETWEEN_LOOKS * 10)
     return Status.dont_reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,8 @@ PALEST, STRONGEST = 0.06, 0.42  # tints of leaves
 PATH, PATH_WIDTH = COLORS[4], 2.2
 # Rendered text may be wider than its outlines.
 SAFETY = 1.06
+D = TypeVar("D", bound="TreeDisplay")
+
 _DEPTH = Parameter("max_depth", None, any_of(Number(1, integer=True), NOTHING), "")
 
 
@@ -119,28 +121,7 @@ class TreeDisplay(Display):
             Axes to draw on; by default those of a new figure that fits all text.
         """
         require_axes(ax)
-        return cls._of(model, tree, X, y, row, max_depth).plot(ax)
-
-    @classmethod
-    def _of(cls, model: Any, tree: int, X: Any, y: Any, row: Any, max_depth: int | None) -> Self:
-        """Return the display, not drawn yet."""
-        _DEPTH.check(max_depth)
-        description = describe_tree(model, tree)
-        targets = count_targets(model, description, X, y)
-        nodes = picture_nodes(description, targets, max_depth)
-        is_classes = targets is not None and targets.edges is None
-        has_order = description.shares is None and description.tree.value.shape[1] == 1
-        return cls(
-            nodes=nodes,
-            title=description.title,
-            meaning=description.meaning,
-            class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
-            edges=None if targets is None else targets.edges,
-            centre=(0.0 if description.adds else float(description.tree.value[0, 0]))
-            if has_order
-            else None,
-            path=() if row is None else path_of(description, nodes, row),
-        )
+        return display_of_tree(cls, model, tree, X, y, row, max_depth).plot(ax)
 
     def _new_axes(self) -> Any:
         """Return axes that fill a new figure, which fits all text."""
@@ -380,3 +361,26 @@ def _points_per_unit(ax: Any, layout: _Layout) -> float:
     box = measured(ax)
     pixels = min(box.width / layout.width, box.height / layout.height)
     return float(pixels * 72.0 / ax.figure.dpi)
+
+
+def display_of_tree(
+    kind: type[D], model: Any, tree: int, X: Any, y: Any, row: Any, max_depth: int | None
+) -> D:
+    """Return the display, not drawn yet."""
+    _DEPTH.check(max_depth)
+    description = describe_tree(model, tree)
+    targets = count_targets(model, description, X, y)
+    nodes = picture_nodes(description, targets, max_depth)
+    is_classes = targets is not None and targets.edges is None
+    has_order = description.shares is None and description.tree.value.shape[1] == 1
+    return kind(
+        nodes=nodes,
+        title=description.title,
+        meaning=description.meaning,
+        class_names=[str(c) for c in model.classes_.tolist()] if is_classes else None,
+        edges=None if targets is None else targets.edges,
+        centre=(0.0 if description.adds else float(description.tree.value[0, 0]))
+        if has_order
+        else None,
+        path=() if row is None else path_of(description, nodes, row),
+    )

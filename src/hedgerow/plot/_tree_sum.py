@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import SMALL, Display, counted, number, open_frame, require_axes, signed
-from hedgerow.plot._tree import TreeDisplay, tree_size
+from hedgerow.plot._tree import TreeDisplay, display_of_tree, tree_size
 from hedgerow.plot._tree_contents import describe_tree
 from hedgerow.theory._voters import require_fitted
 
@@ -105,7 +105,7 @@ class TreeSumDisplay(Display):
         n_pictures = min(n_trees, len(numbers))
         displays = [
             replace(
-                TreeDisplay._of(model, int(t), None, None, row, max_depth),  # noqa: SLF001
+                display_of_tree(TreeDisplay, model, int(t), None, None, row, max_depth),
                 title=f"tree {place + 1}: {signed(values[place])}",
                 has_caption=False,
             )

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from hedgerow._arithmetic import sum_of
+from hedgerow._contract import internals
 from hedgerow._data.target import read_regression_target
 from hedgerow._params import COUNT, Options, Parameter
 from hedgerow._result import Columns, Result
 from hedgerow._stagewise import StagewiseRegressor
 from hedgerow._stagewise.losses import regression_loss
+from hedgerow._stagewise.model import AdditiveModel
 from hedgerow._types import Floats
 
 _LOSS = Parameter(
@@ -70,10 +72,13 @@ def function_descent(
     model = StagewiseRegressor(learner, **options).fit(X, y)
     target = read_regression_target(y)
     start = np.full(len(target), float(model.init_[0]))
-    scores = [start, *model._staged_scores(X)]  # noqa: SLF001
+    fitted: AdditiveModel = internals(model).model()
+    scores = [start, *(stage.copy() for stage in fitted.staged_scores(X, len(target)))]
     rows = _on_rows(target, start, loss, n_steps)
     grid = _grid(X)
-    curves = None if grid is None else np.array([*model._staged_scores(grid)])  # noqa: SLF001
+    curves = None
+    if grid is not None:
+        curves = np.array([stage.copy() for stage in fitted.staged_scores(grid, len(grid))])
     return FunctionDescent(
         y=target,
         rows=rows,
@@ -83,7 +88,7 @@ def function_descent(
         x=None if grid is None else np.asarray(X, np.float64)[:, 0],
         grid=None if grid is None else grid[:, 0],
         curves=curves,
-        link=model._model.link,  # noqa: SLF001
+        link=fitted.link,
     )
 
 
