@@ -84,7 +84,7 @@ def test_parameters_are_those_of_all_boosting_but_for_a_few(kind):
     assert list(model.get_params()) == sorted(names)
     assert all(getattr(model, p.name) == p.default for p in kind._parameters)
     shared = {parameter.name for parameter in hr.GradientBoostingRegressor._parameters}
-    of_regressors = {"quantile", "delta", "tweedie_power"}
+    of_regressors = {"quantile", "delta", "tweedie_power", "leaf_step"}
     assert shared - set(names) - of_regressors == {
         *("multi_strategy", "init_estimator", "calibration", "calibration_fraction")
     }

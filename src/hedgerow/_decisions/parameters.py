@@ -104,8 +104,8 @@ DECISION_PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(NOTHING, MATRIX),
         "Costs of decisions, for any number of classes: row i, column j is the cost of predicting "
-        "class j for a row of class i, in the order of classes_. The class of least expected cost "
-        "is predicted.",
+        "class j for a row of class i, in the order of ``classes_``. The class of least expected "
+        "cost is predicted.",
     ),
     RANDOM_STATE,
 )
