@@ -378,6 +378,7 @@ VALUES = (
     ("max_bins", lambda: classifier(max_bins=256), "max_bins=256.*maximum is 255"),
     ("subsample 0", lambda: classifier(subsample=0), r"subsample=0.*in \(0, 1\]"),
     ("subsample percent", lambda: classifier(subsample=80), "write subsample=0.8"),
+    ("budget in seconds", lambda: classifier(budget=60), "20]. A number is a multiple of 'bal"),
     ("n_jobs 0", lambda: classifier(n_jobs=0), "n_jobs=0.*write n_jobs=-1"),
     ("verbose -1", lambda: classifier(verbose=-1), "verbose=-1.*0 is silent"),
     ("random_state", lambda: classifier(random_state="a"), "random_state='a'.*an int >= 0"),

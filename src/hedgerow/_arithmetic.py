@@ -63,6 +63,14 @@ def sums_by_class(index: Any, weights: Floats | None, n_classes: int) -> Floats:
     return np.array([_native.sum_of_words(of_class) for of_class in together.sum(np.array(words))])
 
 
+def ordered_product(a: Floats, b: Floats) -> Floats:
+    """Return a @ b for few columns of a, adding terms in order: BLAS libraries differ in bits."""
+    total = np.zeros((len(a), b.shape[1]))
+    for column, row in zip(a.T, b, strict=True):
+        total += np.multiply.outer(column, row)
+    return total
+
+
 def exp(numbers: Any) -> Floats:
     """Return the exponential of each number."""
     result = np.array(numbers, np.float64, order="C", ndmin=1)

@@ -260,7 +260,7 @@ class Parameter:
         """Suggest a similar value of another type, if that is allowed."""
         if isinstance(value, type):
             return f"it is a class; write {self.name}={value.__name__}(). "
-        for other in _other_forms(value):
+        for other in _other_forms(value, self.allowed):
             if other in self.allowed:
                 return f"write {self.name}={other!r}. "
         return ""
@@ -288,7 +288,7 @@ def _options(allowed: Allowed) -> Iterator[str]:
             yield from _options(kind)
 
 
-def _other_forms(value: Any) -> Iterator[Any]:
+def _other_forms(value: Any, allowed: Allowed) -> Iterator[Any]:
     """Yield a value as a number, as an int, as a fraction of 1, and in a list."""
     if isinstance(value, str):
         for kind in (int, float):
@@ -296,7 +296,8 @@ def _other_forms(value: Any) -> Iterator[Any]:
                 yield kind(value)
     elif isinstance(value, (float, np.floating)) and float(value).is_integer():
         yield int(value)
-    if isinstance(value, (int, np.integer)) and 1 < value <= 100:
+    is_fraction = 2 not in allowed  # where more than 1 is allowed, 50 is no percentage
+    if isinstance(value, (int, np.integer)) and 1 < value <= 100 and is_fraction:
         yield int(value) / 100
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         yield [value]

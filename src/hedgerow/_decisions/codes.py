@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._arithmetic import ordered_product
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -44,7 +45,7 @@ def decode(code: Code, scores: Floats) -> Floats:
     are for it with a score of 1.
     """
     sides = code.astype(np.float64)
-    return scores @ sides.T / np.abs(sides).sum(axis=1)
+    return ordered_product(scores, sides.T) / np.abs(sides).sum(axis=1)
 
 
 def _pairs(n_classes: int) -> Code:

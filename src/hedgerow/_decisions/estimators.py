@@ -16,11 +16,37 @@ from hedgerow._decisions.model import CodedModel, DecisionModel
 from hedgerow._decisions.parameters import CODE_PARAMETERS, DECISION_PARAMETERS
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._params import check_parameters
-from hedgerow._types import Floats
+from hedgerow._types import Attributes, Floats
 
 
 class _ClassifierOfAnother(ClassifierMixin, Estimator):
     """What the two have in common: tables are passed on to the base estimator."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the base estimator: to each column of the code, or to the classes themselves.
+
+        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_features)
+            Any table that the base estimator supports.
+        y : array of shape (n_rows,)
+            Class labels.
+        sample_weight : array of shape (n_rows,), optional
+            Sample weights, nonnegative and not all 0, for base estimators that support them.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        adopt(self, self._fit(X, y, sample_weight))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
+        """Return the attributes of the fitted estimator."""
+        raise NotImplementedError
 
     def _fitted_table(self, X: Any) -> Any:
         """Return X with its columns in the order of `fit`."""
@@ -76,27 +102,8 @@ class OutputCodeClassifier(_ClassifierOfAnother):
     _parameters = CODE_PARAMETERS
     _model: CodedModel
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a classifier to each column of the code.
-
-        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Any table that the base estimator supports.
-        y : array of shape (n_rows,)
-            Class labels.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0, for base estimators that support them.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        adopt(self, fit_code(self, X, y, sample_weight))
-        return self
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
+        return fit_code(self, X, y, sample_weight)
 
     @property
     def code_(self) -> NDArray[np.int8]:
@@ -163,27 +170,8 @@ class DecisionClassifier(_ClassifierOfAnother):
     _parameters = DECISION_PARAMETERS
     _model: DecisionModel
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the base estimator.
-
-        If `fit` fails or is interrupted by Ctrl-C, the estimator is left unchanged.
-
-        Parameters
-        ----------
-        X : table of shape (n_rows, n_features)
-            Any table that the base estimator supports.
-        y : array of shape (n_rows,)
-            Class labels.
-        sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0, for base estimators that support them.
-
-        Returns
-        -------
-        self
-        """
-        check_parameters(self)
-        adopt(self, fit_decision(self, X, y, sample_weight))
-        return self
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Attributes:
+        return fit_decision(self, X, y, sample_weight)
 
     @property
     def estimator_(self) -> Any:
@@ -198,8 +186,7 @@ class DecisionClassifier(_ClassifierOfAnother):
     def expected_costs(self, X: Any) -> Floats:
         """Return the expected cost of each decision, (n_rows, n_classes); without costs, 1 − p."""
         p = self.predict_proba(X)
-        costs = self._model.costs
-        return 1.0 - p if costs is None else np.asarray(p @ costs)
+        return self._model.expected_costs(p)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class by the threshold, or of least expected cost; the first of several."""

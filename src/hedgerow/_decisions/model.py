@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._arithmetic import ordered_product
 from hedgerow._decisions.codes import Code, decode
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -71,10 +72,14 @@ class DecisionModel:
             )
         return p
 
+    def expected_costs(self, p: Floats) -> Floats:
+        """Return the expected cost of each decision; without costs, 1 − p."""
+        return 1.0 - p if self.costs is None else ordered_product(p, self.costs)
+
     def decisions(self, p: Floats) -> NDArray[np.intp]:
         """Return the index of the class that is predicted for each row."""
         if self.costs is not None:
-            return (p @ self.costs).argmin(axis=1)
+            return self.expected_costs(p).argmin(axis=1)
         if self.threshold is not None:
             is_positive = p[:, self.positive] >= self.threshold
             return np.where(is_positive, self.positive, 1 - self.positive)

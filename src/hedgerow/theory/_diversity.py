@@ -181,7 +181,8 @@ class EnsembleDiversity(Result):
 
     def _title(self) -> str:
         kind = "Brier score" if self.is_classification else "squared error"
-        return f"EnsembleDiversity: {len(self.name)} members, {kind}"
+        n = len(self.name)
+        return f"EnsembleDiversity: {n} {'member' if n == 1 else 'members'}, {kind}"
 
     def _figures(self) -> dict[str, float]:
         return {

@@ -188,9 +188,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "Work allowed for n_estimators='auto': 'quick' is a quarter of 'balanced', 'thorough' "
         "four times as much, and a number is a multiple of 'balanced'. Work is counted in rounds "
         "and rows, not in seconds, so that the model is the same on every machine.",
-        Peers("", "", "", ""),
         used=With("n_estimators", AUTO),
         group="Rounds and learning rate",
+        remark="A number is a multiple of 'balanced', not a time in seconds.",
     ),
     Parameter(
         "init",
