@@ -33,7 +33,7 @@ def mixed_table(n=150, seed=0):
         {
             "number": rng.normal(size=n),
             "word": rng.choice(["x", "y", "z"], n),
-            "gappy": np.where(rng.random(n) < 0.2, np.nan, rng.exponential(size=n)),
+            "incomplete": np.where(rng.random(n) < 0.2, np.nan, rng.exponential(size=n)),
         }
     )
 
@@ -97,7 +97,7 @@ def test_default_candidates_read_mixed_tables():
         *("neighbors_5", "neighbors_25"),
     }
     assert model.score(X, y) > 0.9
-    reordered = X[["gappy", "word", "number"]]
+    reordered = X[["incomplete", "word", "number"]]
     np.testing.assert_array_equal(model.predict_proba(reordered), model.predict_proba(X))
     regression = hr.EnsembleRegressor(cv=2).fit(X, 1e6 + 1e3 * X.number)
     assert regression.score(X, 1e6 + 1e3 * X.number) > 0.95

@@ -1,10 +1,10 @@
 """``n_estimators="auto"``: a search for the kinds of trees, the rounds and the learning rate.
 
-Kinds of trees (`kinds.py`) are tried on a holdout (`trials.py`). Of those that did well, a mean of
-a few models is put together that is best on the holdout, with replacement: a kind can be taken
-several times, with different random numbers. The models are then fitted to all rows. What a trial
-had learned by its best round, the product of rounds and rate, is spread over as many rounds as the
-budget (`budget.py`) has, because slow learning is a sure gain.
+Kinds of trees (`kinds.py`) are tried on a holdout by successive halving (`trials.py`). Of those
+that did well, a mean of a few models is put together that is best on the holdout, with replacement:
+a kind can be taken several times, with different random numbers. The models are then fitted to all
+rows. What a trial had learned by its best round, the product of rounds and rate, is spread over as
+many rounds as the budget (`budget.py`) has, because slow learning is a sure gain.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from hedgerow._boosting.fit.fit_data import (
 from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
-    Heats,
+    Halving,
     Judge,
     KindTrial,
     TrialFold,
-    run_heats,
+    run_halving,
     select_members,
     trials_display,
 )
@@ -52,11 +52,11 @@ MORE_ROWS_FACTOR = 1.1
 TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Where models would have to learn faster than that, fewer are better.
 RATES_FOR_MEAN = (0.15, 0.1)
-# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first heat.
-PATIENCE, FIRST_HEAT = 50, 45
+# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung.
+PATIENCE, FIRST_RUNG = 50, 45
 # On many rows, slow learners need longer to catch up: rows per round, and the most rounds.
-ROWS_PER_HEAT, LONGEST_HEAT = 400, 90
-N_FINALISTS = (3, 5)  # the kinds that go on after the first heat; with a large budget
+ROWS_PER_RUNG, LONGEST_RUNG = 400, 90
+N_FINALISTS = (3, 5)  # the kinds that go on after the first rung; with a large budget
 
 
 def choose_parameters(
@@ -143,11 +143,11 @@ class Search:
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
-        first_heat = min(max(self._n_rows / ROWS_PER_HEAT, FIRST_HEAT), LONGEST_HEAT)
-        heats = Heats(int(first_heat * slow), n_finalists, int(PATIENCE * slow))
+        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, FIRST_RUNG), LONGEST_RUNG)
+        halving = Halving(int(first_rung * slow), n_finalists, int(PATIENCE * slow))
         rounds = [trial.max_rounds for trial in trials]
         with trials_display(self._estimator.verbose, rounds, self._metric) as display:
-            finished = run_heats(trials, self._judge, heats, n_workers, display)
+            finished = run_halving(trials, self._judge, halving, n_workers, display)
         return trials, finished
 
     def _trial(self, kind: Parameters, n_threads: int) -> KindTrial:

@@ -1,6 +1,6 @@
-"""Trials of kinds of trees on a holdout, in two heats, and the greedy choice of a mean of them.
+"""Trials of kinds of trees on a holdout by successive halving, and the greedy choice of their mean.
 
-All kinds share the bins of a fold. In the first heat each is boosted for a few rounds; the best
+All kinds share the bins of a fold. In the first rung each is boosted for a few rounds; the best
 go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
 its best round, so that the metric of a mean of kinds is known without another tree.
 """
@@ -223,8 +223,8 @@ class KindTrial:
         return TrialResult(self.kind, self.best.round, self.best.score, tuple(self._curve))
 
 
-class Heats(NamedTuple):
-    """How trials compete: the rounds of the first heat, who goes on, and for how long.
+class Halving(NamedTuple):
+    """How trials compete: the rounds of the first rung, who goes on, and for how long.
 
     `patience` is the number of rounds without improvement after which a trial ends.
     """
@@ -234,10 +234,10 @@ class Heats(NamedTuple):
     patience: int
 
 
-def run_heats(
+def run_halving(
     trials: Sequence[KindTrial],
     judge: Judge,
-    heats: Heats,
+    halving: Halving,
     n_workers: int,
     display: TrialsDisplay,
 ) -> list[int]:
@@ -249,16 +249,18 @@ def run_heats(
     def run(numbers: Sequence[int], n_rounds: int) -> None:
         def run_one(number: int) -> None:
             trial = trials[number]
-            trial.advance(n_rounds, heats.patience, lambda *so_far: display.report(number, *so_far))
+            trial.advance(
+                n_rounds, halving.patience, lambda *so_far: display.report(number, *so_far)
+            )
 
         # Trials are stopped before the pool waits for them.
         with ThreadPoolExecutor(n_workers) as pool, display.stops_if_interrupted():
             list((map if n_workers == 1 else pool.map)(run_one, numbers))
 
     everyone = range(len(trials))
-    run(everyone, heats.first_rounds)
+    run(everyone, halving.first_rounds)
     run(
-        sorted(_finalists(trials, heats.n_finalists, judge)),
+        sorted(_finalists(trials, halving.n_finalists, judge)),
         max(trial.max_rounds for trial in trials),
     )
     for number, trial in enumerate(trials):
