@@ -103,13 +103,14 @@ def fewest_errors(X, labels, n_classes, rows):
         x, missing = column[order], int(np.isnan(column).sum())
         left = np.cumsum(np.eye(n_classes, dtype=int)[labels[rows][order]], axis=0)
         total, known = left[-1], len(x) - missing
-        cut = np.flatnonzero(x[:-1] != x[1:])[:known]
+        cut = np.flatnonzero(x[:-1] != x[1:])
+        cut = cut[cut < known]  # after the last number: missing values on their own
         for sides in (left[cut], left[cut] + total - left[known - 1]):
             weight, W = sides.sum(axis=1), total.sum()
             sides, weight = sides[weight < W], weight[weight < W]
             correct = sides.max(axis=1) + (total - sides).max(axis=1)
-            gini = ((W * sides - np.outer(weight, total)) ** 2).sum(axis=1) / (weight * (W - weight))
-            best = max(best, *zip(correct, gini))
+            apart = ((W * sides - np.outer(weight, total)) ** 2).sum(axis=1)
+            best = max([best, *zip(correct, apart / (weight * (W - weight)))])
     return len(rows) - best[0], best[1]
 
 
@@ -122,8 +123,10 @@ def test_long_lists_are_not_left_before_the_cut_with_the_fewest_errors(n_classes
     labels = np.digitize(score, np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]))
     if missing:
         X[rng.random(X.shape) < 0.05] = np.nan
-    tree = DecisionTree(criterion="error", max_depth=12).fit(X, labels).tree_
-    rows_of = node_rows(tree, X, np.zeros(3, bool))
+    params = CartParams(criterion="error", max_depth=8)
+    task = Task(X, np.zeros(3, bool), np.eye(n_classes)[labels], np.ones(3000), params)
+    tree = grow(task, labels.astype(np.uint16))[0]
+    rows_of = node_rows(tree, task)
     for node in np.flatnonzero(tree.feature >= 0):
         rows = rows_of[node]
         left, right = rows_of[tree.left[node]], rows_of[tree.right[node]]
