@@ -35,6 +35,10 @@ class Device(Protocol):
         """Columns that fit into the shared memory of such a block: 16 or 32."""
 
     @property
+    def shared_bytes(self) -> int:
+        """Shared memory that a block can have."""
+
+    @property
     def free_bytes(self) -> int:
         """Memory that could be reserved now."""
 
@@ -86,10 +90,9 @@ class CudaDevice:
         self.n_processors = int(self._device.attributes["MultiProcessorCount"])
         with self._device:
             self._stream = self._cupy.cuda.Stream(non_blocking=True)
+            self.shared_bytes = int(self._device.attributes["MaxSharedMemoryPerBlockOptin"])
             self._module: KernelModule = load_module(
-                int(self._device.compute_capability),
-                int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]),
-                index,
+                int(self._device.compute_capability), self.shared_bytes, index
             )
         self.histogram_columns = self._module.histogram_columns
 
