@@ -232,14 +232,14 @@ class DeviceForest:
     def __init__(
         self, ensemble: Ensemble, dtype: np.dtype[Any], categories: Categories, device: Device
     ) -> None:
-        self._device, self._dtype = device, dtype
+        self._dtype = dtype
         self._tree_bytes = min(_TREE_BYTES, device.shared_bytes // 2)
         packed = PackedTrees.of(ensemble, dtype, self._tree_bytes)
         self._n_features = len(packed.columns)
         self._n_outputs, self._n_values = ensemble.n_outputs, ensemble.value.shape[1]
         self._n_passes = ensemble.trees_per_round
         starts, values, bins = _joined_categories(packed.columns, categories)
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "columns": packed.columns,
             "category_starts": starts,
             "categories": values,
@@ -254,54 +254,53 @@ class DeviceForest:
         }
         self._arrays = {name: device.upload(_not_empty(array)) for name, array in arrays.items()}
 
-    def scores(self, rows: DeviceRows, start: Floats | None, to: DeviceArray) -> None:
+    def scores(
+        self, device: Device, rows: DeviceRows, start: Floats | None, to: DeviceArray
+    ) -> None:
         """Write the scores of rows, (n_rows, n_outputs), which may start from given ones."""
-        prediction = self._struct(rows)
-        start_array = None
+        prediction = self._struct(device, rows)
         if start is not None:
-            start_array = self._device.upload(start)
-            prediction["start"] = self._device.pointer(start_array)
+            start_array = device.upload(start)
+            prediction["start"] = device.pointer(start_array)
             prediction["start_stride"] = self._n_outputs
-        prediction["scores"] = self._device.pointer(to)
-        threads = self._threads()
-        row_bytes = 0 if threads is None else threads * self._n_features * self._dtype.itemsize
+        prediction["scores"] = device.pointer(to)
+        threads = self._threads(device)
         prediction["stages_rows"] = threads is not None
+        row_bytes = self._n_features * self._dtype.itemsize
+        shared_bytes = self._tree_bytes + (threads or 0) * row_bytes
         threads = threads or _MOST_THREADS
-        self._device.launch(
+        device.launch(
             "predict_floats" if self._dtype == np.float32 else "predict_doubles",
-            (-(-rows.shape[0] // threads), self._n_passes),
-            threads,
-            _by_value(prediction),
-            shared_bytes=self._tree_bytes + row_bytes,
-        )
+            (-(-rows.shape[0] // threads), self._n_passes), threads, _by_value(prediction),
+            shared_bytes=shared_bytes,
+        )  # fmt: skip
 
-    def count_irregular(self, rows: DeviceRows) -> tuple[int, int]:
+    def count_irregular(self, device: Device, rows: DeviceRows) -> tuple[int, int]:
         """Return the numbers of infinities and of unknown categories."""
-        device = self._device
-        counts = [device.upload(np.zeros(1, np.uint32)) for _ in range(2)]
+        counts = device.upload(np.zeros(2, np.uint32))
         n_values = rows.shape[0] * rows.shape[1]
         blocks = min(-(-n_values // _CHECK_THREADS), 8 * device.n_processors)
         device.launch(
-            "check_floats" if self._dtype == np.float32 else "check_doubles",
-            (blocks, 1), _CHECK_THREADS, _by_value(self._struct(rows)), np.int32(rows.shape[1]), *counts,
+            "check_floats" if self._dtype == np.float32 else "check_doubles", (blocks, 1),
+            _CHECK_THREADS, _by_value(self._struct(device, rows)), np.int32(rows.shape[1]), counts,
         )  # fmt: skip
-        infinite, unknown = (int(device.read(count)[0]) for count in counts)
+        infinite, unknown = device.read(counts).tolist()
         return infinite, unknown
 
-    def _threads(self) -> int | None:
+    def _threads(self, device: Device) -> int | None:
         """Return the threads of a block whose rows have room in shared memory; None: too few."""
         row_bytes = max(1, self._n_features * self._dtype.itemsize)
-        most = (self._device.shared_bytes - self._tree_bytes) // row_bytes
+        most = (device.shared_bytes - self._tree_bytes) // row_bytes
         threads = _MOST_THREADS
         while threads > most:
             threads //= 2
         return threads if threads >= _FEWEST_THREADS else None
 
-    def _struct(self, rows: DeviceRows) -> NDArray[np.void]:
+    def _struct(self, device: Device, rows: DeviceRows) -> NDArray[np.void]:
         prediction = np.zeros((), _PREDICTION)
         for name, array in self._arrays.items():
-            prediction[name] = self._device.pointer(array)
-        prediction["numbers"] = self._device.pointer(rows.array)
+            prediction[name] = device.pointer(array)
+        prediction["numbers"] = device.pointer(rows.array)
         prediction["row_stride"], prediction["column_stride"] = rows.strides
         prediction["n_rows"] = rows.shape[0]
         prediction["n_features"] = self._n_features

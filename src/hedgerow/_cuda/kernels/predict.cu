@@ -197,8 +197,7 @@ extern "C" __global__ void __launch_bounds__(512)
 
 // Counts infinities in all columns, and unknown categories in those of categorical features.
 template <class Real>
-inline void check_rows(const Prediction& prediction, int n_columns, uint32_t* n_infinite,
-                       uint32_t* n_unknown) {
+inline void check_rows(const Prediction& prediction, int n_columns, uint32_t* counts) {
   constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
   const auto* numbers = static_cast<const Real*>(prediction.numbers);
   const size_t n = prediction.n_rows * n_columns;
@@ -206,7 +205,7 @@ inline void check_rows(const Prediction& prediction, int n_columns, uint32_t* n_
     const auto row = static_cast<int64_t>(i / n_columns);
     const auto column = static_cast<int64_t>(i % n_columns);
     const Real x = numbers[row * prediction.row_stride + column * prediction.column_stride];
-    if (x == kInfinity || x == -kInfinity) atomic_add(n_infinite, 1u);
+    if (x == kInfinity || x == -kInfinity) atomic_add(counts, 1u);
   }
   for (int f = 0; f < prediction.n_features; ++f) {
     if (prediction.category_starts[f] == prediction.category_starts[f + 1]) continue;
@@ -214,21 +213,19 @@ inline void check_rows(const Prediction& prediction, int n_columns, uint32_t* n_
       const Real x = numbers[static_cast<int64_t>(row) * prediction.row_stride +
                              prediction.columns[f] * prediction.column_stride];
       const Real bin = bin_of_category(prediction, f, x);
-      if (x == x && bin != bin) atomic_add(n_unknown, 1u);
+      if (x == x && bin != bin) atomic_add(counts + 1, 1u);
     }
   }
 }
 
 extern "C" __global__ void check_floats(const __grid_constant__ Prediction prediction,
-                                        int32_t n_columns, uint32_t* n_infinite,
-                                        uint32_t* n_unknown) {
-  check_rows<float>(prediction, n_columns, n_infinite, n_unknown);
+                                        int32_t n_columns, uint32_t* counts) {
+  check_rows<float>(prediction, n_columns, counts);
 }
 
 extern "C" __global__ void check_doubles(const __grid_constant__ Prediction prediction,
-                                         int32_t n_columns, uint32_t* n_infinite,
-                                         uint32_t* n_unknown) {
-  check_rows<double>(prediction, n_columns, n_infinite, n_unknown);
+                                         int32_t n_columns, uint32_t* counts) {
+  check_rows<double>(prediction, n_columns, counts);
 }
 
 // ---- Scores to predictions: mirrors native/predict/links.cpp ------------------------------------
