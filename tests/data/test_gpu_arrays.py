@@ -109,3 +109,12 @@ def test_without_cupy_an_error_says_what_to_install(monkeypatch):
     model = hr.GradientBoostingClassifier(**MODEL)
     with pytest.raises(DeviceError, match=r"y is on a GPU.*CuPy.*hedgerow\[cuda13\].*copy of y"):
         model.fit(X, WithDlpack(Y))
+
+
+@pytest.mark.usefixtures("fake_cupy")
+@pytest.mark.parametrize("estimator", [hr.BaggingClassifier, hr.AdaBoostClassifier])
+def test_tables_that_are_passed_through_are_copied(estimator):
+    model = estimator(n_estimators=2, random_state=0)
+    expected = model.fit(X, Y).predict_proba(X)
+    on_gpu = model.fit(WithDlpack(X), WithDlpack(Y)).predict_proba(WithDlpack(X))
+    assert on_gpu.tobytes() == expected.tobytes()

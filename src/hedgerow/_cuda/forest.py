@@ -55,7 +55,7 @@ _PREDICTION = np.dtype(
 )
 
 # For a categorical column: its categories as numbers, sorted, and the bin of each.
-Categories = Mapping[int, tuple[Floats, NDArray[np.uint8]]]
+CategoryNumbers = Mapping[int, tuple[Floats, NDArray[np.uint8]]]
 
 
 def can_be_packed(ensemble: Ensemble) -> bool:
@@ -100,13 +100,13 @@ class PackedTrees:
     def of(cls, ensemble: Ensemble, dtype: np.dtype[Any], tree_bytes: int) -> PackedTrees:
         """Pack the trees for rows of float32 or float64."""
         columns = np.unique(ensemble.feature[ensemble.feature >= 0])
-        layout = _Layout(ensemble)
+        layout = _TreeLayout(ensemble)
         nodes = layout.nodes(columns, dtype)
         chunks, starts, places = layout.chunks(nodes.itemsize, tree_bytes)
         return cls(columns, nodes, layout.values(), places, chunks, starts)
 
 
-class _Layout:
+class _TreeLayout:
     """Where the nodes and leaves of an ensemble go: trees by output, siblings side by side."""
 
     def __init__(self, ensemble: Ensemble) -> None:
@@ -230,7 +230,7 @@ class DeviceForest:
     """The trees of a model on a device, for rows of one type."""
 
     def __init__(
-        self, ensemble: Ensemble, dtype: np.dtype[Any], categories: Categories, device: Device
+        self, ensemble: Ensemble, dtype: np.dtype[Any], categories: CategoryNumbers, device: Device
     ) -> None:
         self._dtype = dtype
         self._tree_bytes = min(_TREE_BYTES, device.shared_bytes // 2)
@@ -315,7 +315,7 @@ def _by_value(struct: NDArray[np.void]) -> NDArray[np.void]:
 
 
 def _joined_categories(
-    columns: NDArray[np.int32], categories: Categories
+    columns: NDArray[np.int32], categories: CategoryNumbers
 ) -> tuple[NDArray[np.int32], Floats, NDArray[np.uint8]]:
     """Return where the categories of each column begin, all of them, and their bins."""
     known: Sequence[tuple[Floats, NDArray[np.uint8]]] = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._cuda.device import Device, DeviceArray
-from hedgerow._cuda.forest import Categories, DeviceForest, DeviceRows, can_be_packed
+from hedgerow._cuda.forest import CategoryNumbers, DeviceForest, DeviceRows, can_be_packed
 from hedgerow._data.table import TableSchema, float_for
 from hedgerow._links import SIGMOIDS, Link
 from hedgerow._tree.structure import Ensemble
@@ -95,7 +95,7 @@ class GpuScores:
 
 def category_numbers(
     schema: TableSchema, category_bins: list[NDArray[np.uint8] | None]
-) -> Categories | None:
+) -> CategoryNumbers | None:
     """Return the categories of each column as numbers, and their bins; None if one is no number."""
     found = {}
     for j, categories in schema.categories.items():
@@ -113,7 +113,7 @@ def category_numbers(
 class GpuModel:
     """The trees of a model on GPUs, as far as they have been needed there."""
 
-    def __init__(self, ensemble: Ensemble, categories: Categories | None) -> None:
+    def __init__(self, ensemble: Ensemble, categories: CategoryNumbers | None) -> None:
         self._ensemble, self._categories = ensemble, categories
         self._is_supported = categories is not None and can_be_packed(ensemble)
         self._forests: dict[tuple[int, str], DeviceForest] = {}
