@@ -83,8 +83,8 @@ inline void squeeze(Column& column, int count) {
 }
 
 // The best of the first `count` positions with `start` on the left side, −1 for none: the rule of
-// `winner` (shared/split_rule.hpp). Each lane computes the fraction of a position; then the lanes of
-// a class compare those of their class, in order.
+// `winner` (shared/split_rule.hpp). Each lane computes the fraction of a position; then the lanes
+// of a class compare those of their class, in order.
 template <bool kL1>
 inline int scan_fractions(const SplitNode& node, const GradientSum* running, int count,
                           const GradientSum& start) {
