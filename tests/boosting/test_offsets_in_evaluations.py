@@ -89,7 +89,7 @@ def test_displays_add_the_offset():
     same = hr.plot.RocCurvesDisplay.from_estimators([CLASSIFIER], X, CLASSES, offset=OFFSET)
     np.testing.assert_allclose(roc.curves[0].area, roc_auc_score(CLASSES, p))
     assert roc.curves[0].area == same.curves[0].area
-    drawn = hr.plot.ResidualsDisplay.from_estimator(REGRESSOR, X, NUMBERS, offset=OFFSET)
+    drawn = hr.plot.ResidualDisplay.from_estimator(REGRESSOR, X, NUMBERS, offset=OFFSET)
     np.testing.assert_array_equal(drawn.y_pred, REGRESSOR.predict(X, offset=OFFSET))
     mpl.pyplot.close("all")
 
