@@ -6,8 +6,8 @@ import signal
 import threading
 
 # The processes of the suite share the cores. Threads of other libraries would spin on them while
-# they wait: those of OpenMP (scikit-learn, LightGBM, XGBoost), and of NumPy's and SciPy's BLAS. They
-# read this when they are loaded.
+# they wait: those of OpenMP (scikit-learn, LightGBM, XGBoost), and of NumPy's and SciPy's BLAS.
+# They read this when they are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
