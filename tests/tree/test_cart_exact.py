@@ -110,7 +110,7 @@ def fewest_errors(X, labels, n_classes, rows):
             sides, weight = sides[weight < W], weight[weight < W]
             correct = sides.max(axis=1) + (total - sides).max(axis=1)
             apart = ((W * sides - np.outer(weight, total)) ** 2).sum(axis=1)
-            best = max([best, *zip(correct, apart / (weight * (W - weight)))])
+            best = max([best, *zip(correct, apart / (weight * (W - weight)), strict=True)])
     return len(rows) - best[0], best[1]
 
 
