@@ -9,7 +9,8 @@ import hedgerow as hr
 from cuda_shim import COMPILER, ON_BOTH, ShimDevice
 from hedgerow._boosting import gpu_predictions
 from hedgerow._cuda import forest
-from hedgerow._cuda.forest import _PREDICTION, DeviceForest, DeviceRows
+from hedgerow._cuda.forest import _PREDICTION, DeviceForest
+from hedgerow._cuda.intake import DeviceRows
 from hedgerow._tree.structure import _NODE_DTYPES, Ensemble, Tree
 from hedgerow.exceptions import DataError, DeviceError
 
