@@ -128,7 +128,9 @@ def test_a_table_on_the_device_stays_there(on_gpu, tmp_path, dtype, layout):
 def test_holdouts_of_a_table_on_the_device_are_taken_there(on_gpu, tmp_path, monkeypatch):
     options = SMALL | {"early_stopping": True, "n_iter_no_change": 2}
     expected = file_of(hr.GradientBoostingRegressor(**options), tmp_path, X, Y)
-    monkeypatch.setattr(CudaArray, "get", lambda array: np.array(array))  # the holdout is evaluated on the CPU
+    monkeypatch.setattr(
+        CudaArray, "get", lambda array: np.array(array)
+    )  # the holdout is evaluated on the CPU
     model = hr.GradientBoostingRegressor(**options, device="cuda")
     assert file_of(model, tmp_path, on_gpu(X), Y) == expected
 
