@@ -205,7 +205,7 @@ def test_other_scores_are_an_error(gpu):
     model = hr.GradientBoostingRegressor(**SMALL).fit(X, NUMBERS)
     upload = gpu.upload
     gpu.upload = lambda array: upload(array + 1.0 if array.shape == (1,) else array)  # base score
-    with pytest.raises(DeviceError, match="other scores than the CPU"):
+    with pytest.raises(DeviceError, match="different scores from the CPU"):
         model.predict(OnGpu(X))
 
 

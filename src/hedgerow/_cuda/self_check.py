@@ -1,8 +1,8 @@
 """Small trees and thresholds on a device against the CPU's, before the first fit of a process.
 
 Compilers make mistakes. NVRTC 13.0, for example, placed two structs at the same address, and the
-totals of gradients were wrong. If the kernels of this machine grow other trees than the CPU, a fit
-ends with an error instead of another model.
+totals of gradients were wrong. If the kernels of this machine grow different trees from the CPU, a
+fit ends with an error instead of another model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def open_checked_device(name: str) -> Device:
 
 
 def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None:
-    """Refuse a device that grows other trees than the CPU."""
+    """Refuse a device that grows different trees from the CPU."""
     for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE), strict=True):
         rng = np.random.default_rng(0)
         binned = _table(rng, n)
@@ -52,11 +52,11 @@ def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None
         rounds = [(rng.standard_normal((1, n)), h) for h in (rng.random((1, n)), np.ones((1, n)))]
         expected = _grow(HistogramEngine(binned, params, np.zeros(1)), rounds)
         if _grow(CudaEngine(binned, params, np.zeros(1), device), rounds) != expected:
-            raise _compiler_error("grows other trees")
+            raise _compiler_error("grows different trees")
 
 
 def require_same_thresholds(device: Device) -> None:
-    """Refuse a device that finds other thresholds than the CPU."""
+    """Refuse a device that finds different thresholds from the CPU."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 2)).astype(np.float32)
     X[::3, 1] = 0.5
@@ -66,14 +66,14 @@ def require_same_thresholds(device: Device) -> None:
     found = find_thresholds(rows, lambda j: X[:, j], *options, device)
     expected = _native.find_thresholds(X, None, *options)
     if any(own.tobytes() != its.tobytes() for own, its in zip(found, expected, strict=True)):
-        raise _compiler_error("finds other thresholds")
+        raise _compiler_error("finds different thresholds")
 
 
 def _compiler_error(difference: str) -> DeviceError:
     major, minor = nvrtc.version()
     return DeviceError(
-        f"The GPU {difference} than the CPU, and models would be wrong: probably a mistake of the "
-        f"compiler of its kernels, NVRTC {major}.{minor}. Install another version of "
+        f"The GPU {difference} from the CPU, so models would be wrong. Probably the compiler of its "
+        f"kernels, NVRTC {major}.{minor}, has a bug: install another version of "
         "nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
     )
 
