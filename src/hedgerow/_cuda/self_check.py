@@ -72,8 +72,8 @@ def require_same_thresholds(device: Device) -> None:
 def _compiler_error(difference: str) -> DeviceError:
     major, minor = nvrtc.version()
     return DeviceError(
-        f"The GPU {difference} from the CPU, so models would be wrong. Probably the compiler of its "
-        f"kernels, NVRTC {major}.{minor}, has a bug: install another version of "
+        f"The GPU {difference} from the CPU, so models would be wrong. Probably the compiler of "
+        f"its kernels, NVRTC {major}.{minor}, has a bug: install another version of "
         "nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
     )
 
