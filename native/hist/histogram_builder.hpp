@@ -101,7 +101,7 @@ class HistogramBuilder {
   int threads_;
   int n_owners_ = 1;
   std::vector<std::size_t> owner_of_;  // of each column of the tree
-  Buffer<GradientSum> parts_;  // histograms of runs after the first
+  Buffer<GradientSum> parts_;          // histograms of runs after the first
   std::size_t n_parts_ = 0;
 };
 

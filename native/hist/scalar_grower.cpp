@@ -316,17 +316,19 @@ void ScalarEngine::process(std::span<PairScan> pairs, Step step) {
     if (pair.runs) add(first, pair, builder_.n_tasks(*pair.runs));
     add(pair.is_built ? second : first, pair, pair.sections.size());
   }
-  builder_.run(team, first.size(), [&](std::size_t i) { return first[i].section(); },
-               [&](std::size_t i, int slot) {
-                 const auto& [pair, index] = first[i];
-                 if (pair->runs) {
-                   builder_.build_run(gradients_, *pair->runs, index, slot);
-                 } else {
-                   step(*pair, index, slot);
-                 }
-               });
-  builder_.run(team, second.size(), [&](std::size_t i) { return second[i].section(); },
-               [&](std::size_t i, int slot) { step(*second[i].pair, second[i].index, slot); });
+  const auto run = [&](const std::vector<PairTask>& tasks, auto task) {
+    const auto section_of = [&](std::size_t i) { return tasks[i].section(); };
+    builder_.run(team, tasks.size(), section_of,
+                 [&](std::size_t i, int slot) { task(*tasks[i].pair, tasks[i].index, slot); });
+  };
+  run(first, [&](const PairScan& pair, std::size_t index, int slot) {
+    if (pair.runs) {
+      builder_.build_run(gradients_, *pair.runs, index, slot);
+    } else {
+      step(pair, index, slot);
+    }
+  });
+  run(second, step);
 }
 
 // Finds the best splits of leaves side by side.
