@@ -40,6 +40,7 @@ class ShimDevice:
     histogram_threads = 64
     histogram_columns = 32
     free_bytes = 1 << 34
+    shared_bytes = 64 << 10
 
     def __init__(self, n_processors=1):
         self.n_processors = n_processors

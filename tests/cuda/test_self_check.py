@@ -1,4 +1,4 @@
-"""Devices that grow other trees than the CPU are refused before a fit."""
+"""Devices that grow different trees from the CPU are refused before a fit."""
 
 import numpy as np
 import pytest
@@ -37,5 +37,7 @@ def test_a_device_is_checked_once(monkeypatch):
 @pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 def test_other_trees_are_an_error(monkeypatch):
     monkeypatch.setattr(nvrtc, "version", lambda: (13, 0))
-    with pytest.raises(DeviceError, match=r"other trees than the CPU.*NVRTC 13\.0.*device='cpu'"):
+    with pytest.raises(
+        DeviceError, match=r"different trees from the CPU.*NVRTC 13\.0.*device='cpu'"
+    ):
         require_same_trees(FaultyDevice(), (700, 100))

@@ -35,6 +35,10 @@ class Device(Protocol):
         """Columns that fit into the shared memory of such a block: 16 or 32."""
 
     @property
+    def shared_bytes(self) -> int:
+        """Shared memory that a block can have."""
+
+    @property
     def free_bytes(self) -> int:
         """Memory that could be reserved now."""
 
@@ -75,21 +79,23 @@ class Device(Protocol):
 
 
 class CudaDevice:
-    """A CUDA device. Everything is queued on a stream of its own."""
+    """A CUDA device. Everything is queued on a stream of its own, or on the caller's."""
 
     histogram_threads = 512
 
-    def __init__(self, index: int = 0) -> None:
+    def __init__(self, index: int = 0, *, shares_stream: bool = False) -> None:
         self._cupy = _cupy()
         self._process = os.getpid()
         self._device = _device(index)
         self.n_processors = int(self._device.attributes["MultiProcessorCount"])
         with self._device:
-            self._stream = self._cupy.cuda.Stream(non_blocking=True)
+            cuda = self._cupy.cuda
+            self._stream = (
+                cuda.get_current_stream() if shares_stream else cuda.Stream(non_blocking=True)
+            )
+            self.shared_bytes = int(self._device.attributes["MaxSharedMemoryPerBlockOptin"])
             self._module: KernelModule = load_module(
-                int(self._device.compute_capability),
-                int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]),
-                index,
+                int(self._device.compute_capability), self.shared_bytes, index
             )
         self.histogram_columns = self._module.histogram_columns
 
@@ -206,6 +212,12 @@ def open_device(name: str) -> Device:
     if index not in opened:
         opened[index] = CudaDevice(index)
     return opened[index]
+
+
+def device_of(array: DeviceArray) -> tuple[Device, int]:
+    """Return the device of CuPy's array, with the caller's stream, and its index."""
+    index = int(array.device.id)
+    return CudaDevice(index, shares_stream=True), index
 
 
 @cache

@@ -93,7 +93,8 @@ class _Buffer:
 
 def rounded_down(thresholds: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return thresholds in the type of a column, so that no x ≤ threshold changes."""
-    rounded = thresholds.astype(dtype)
+    with np.errstate(over="ignore"):  # infinity, which becomes the largest number
+        rounded = thresholds.astype(dtype)
     too_large = rounded.astype(np.float64) > thresholds
     rounded[too_large] = np.nextafter(rounded[too_large], dtype.type(-np.inf))
     return rounded

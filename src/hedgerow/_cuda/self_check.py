@@ -1,8 +1,8 @@
 """Small trees on a device against the CPU's, before a process fits its first model there.
 
 Compilers make mistakes. NVRTC 13.0, for example, placed two structs at the same address, and the
-totals of gradients were wrong. If the kernels of this machine grow other trees than the CPU, a fit
-ends with an error instead of another model.
+totals of gradients were wrong. If the kernels of this machine grow different trees from the CPU, a
+fit ends with an error instead of another model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def open_checked_device(name: str) -> Device:
 
 
 def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None:
-    """Refuse a device that grows other trees than the CPU."""
+    """Refuse a device that grows different trees from the CPU."""
     for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE), strict=True):
         rng = np.random.default_rng(0)
         binned = _table(rng, n)
@@ -50,8 +50,8 @@ def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None
         if _grow(CudaEngine(binned, params, np.zeros(1), device), rounds) != expected:
             major, minor = nvrtc.version()
             raise DeviceError(
-                "The GPU grows other trees than the CPU, and models would be wrong: probably a "
-                f"mistake of the compiler of its kernels, NVRTC {major}.{minor}. Install another "
+                "The GPU grows different trees from the CPU, so models would be wrong. Probably "
+                f"the compiler of its kernels, NVRTC {major}.{minor}, has a bug: install another "
                 "version of nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
             )
 

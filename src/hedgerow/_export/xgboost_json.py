@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,14 +154,28 @@ def _constant(value: float) -> dict[str, Any]:
 
 def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
     nodes = np.flatnonzero(tree.category_set >= 0).tolist()
-    return _tree_fields(tree, value, [(node, _goes_right(model, tree, node)) for node in nodes])
+    is_left = {node: _is_left(model, tree, node) for node in nodes}
+    all_left = [node for node in nodes if is_left[node].all()]
+    if all_left:  # only missing values go right; XGBoost allows no empty set
+        tree = _exchanged(tree, all_left)
+        is_left |= {node: ~is_left[node] for node in all_left}
+    return _tree_fields(
+        tree, value, [(node, np.flatnonzero(~is_left[node]).tolist()) for node in nodes]
+    )
 
 
-def _goes_right(model: PortableModel, tree: Tree, node: int) -> list[int]:
-    """Return the codes of the categories that go right."""
+def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
+    """Return whether each category goes left."""
     bits = tree.category_bits[tree.category_set[node]]
-    is_left = model.columns[tree.feature[node]].members(bits)
-    return np.flatnonzero(~is_left).tolist()
+    return model.columns[tree.feature[node]].members(bits)
+
+
+def _exchanged(tree: Tree, nodes: list[int]) -> Tree:
+    """Return the tree with the children of some nodes exchanged."""
+    left, right, missing_left = tree.left.copy(), tree.right.copy(), tree.missing_left.copy()
+    left[nodes], right[nodes] = tree.right[nodes], tree.left[nodes]
+    missing_left[nodes] = ~tree.missing_left[nodes]
+    return replace(tree, left=left, right=right, missing_left=missing_left)
 
 
 def _tree_fields(tree: Tree, value: Floats, sets: list[tuple[int, list[int]]]) -> dict[str, Any]:

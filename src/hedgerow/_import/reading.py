@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -21,6 +21,7 @@ from hedgerow._import.lightgbm_text import read_lightgbm
 from hedgerow._import.model import boosted_estimator
 from hedgerow._import.ubjson import parse_ubjson
 from hedgerow._import.xgboost_json import read_xgboost
+from hedgerow._model_file.atomic import file_name
 from hedgerow._model_file.text import FORMAT as HEDGEROW_JSON
 from hedgerow._model_file.text import from_json
 from hedgerow._params import short_repr
@@ -58,7 +59,7 @@ def read_model(path: str | PathLike[str]) -> Any:
     OSError
         If the file does not exist or cannot be read.
     """
-    name = os.fsdecode(path)
+    name = file_name(path)
     status = Path(name).stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ModelFileError(f"{name!r}: not a regular file")
@@ -74,13 +75,14 @@ def read_model(path: str | PathLike[str]) -> Any:
 
 def _reader_of(beginning: bytes) -> Callable[[bytes], Any] | None:
     """Return the function that reads a file with this beginning; None for our own."""
-    if beginning.startswith((b"tree\n", b"tree\r\n")):
+    text = beginning.removeprefix(BOM_UTF8)  # which some editors add
+    if text.startswith((b"tree\n", b"tree\r\n")):
         return _read_text
     if beginning.startswith(b"CBM1"):
         return _read_cbm
     if beginning.startswith(_UBJSON_OBJECTS):
         return _read_ubjson
-    return _read_json if beginning.lstrip().startswith(b"{") else None
+    return _read_json if text.lstrip().startswith(b"{") else None
 
 
 def is_foreign(data: bytes) -> bool:
@@ -90,7 +92,7 @@ def is_foreign(data: bytes) -> bool:
 
 def _read_text(data: bytes) -> Any:
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelFileError(f"the file is not UTF-8: {error}.") from None
     return _checked(lambda: boosted_estimator(read_lightgbm(text)))

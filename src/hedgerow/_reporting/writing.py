@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from os import PathLike
 from typing import Any
@@ -17,7 +16,7 @@ from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns
 from hedgerow._estimator import Estimator
-from hedgerow._model_file.atomic import check_target, write_atomically
+from hedgerow._model_file.atomic import check_target, file_name, write_atomically
 from hedgerow._params import Number
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
@@ -199,10 +198,6 @@ def _check_path(path: Any) -> str:
     """Return the file name, if a file can be written there."""
     if not isinstance(path, str | bytes | PathLike):
         raise ParameterError(f"path={path!r} is not allowed; it must be a str or path-like.")
-    name = os.fsdecode(path)
-    if "\0" in name:
-        raise ParameterError(
-            f"path={path!r} is not allowed; file names cannot contain a null byte."
-        )
+    name = file_name(path)
     check_target(name)
     return name

@@ -128,8 +128,8 @@ def require_possible(estimator: TableEstimator) -> None:
     """Refuse values of parameters that cannot be used together."""
     if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
         raise ParameterError(
-            "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
-            "at a time."
+            "multi_strategy='vector' cannot be used with splitter='exact', which finds splits for "
+            "one output at a time. Use splitter='hist' or 'approx'."
         )
     _require_symmetric_engine(estimator)
     _require_prunable(estimator)
