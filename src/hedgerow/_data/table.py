@@ -205,6 +205,11 @@ class Table:
         """Bins that several fits share: none for a plain table."""
         return None
 
+    @property
+    def on_gpu(self) -> Any:
+        """The numbers, if they are on a GPU; None if they are on the host."""
+        return None
+
     def own_matrix(self, category_bins: CategoryBins) -> NDArray[Any] | None:  # noqa: ARG002
         """Return the matrix of `as_matrix`, if this kind of table has a faster way to build it."""
         return None
