@@ -65,6 +65,7 @@ template <int kClasses>
 struct Classes {
   static constexpr int kWords = kClasses;
   static constexpr int kFirstTerm = kClasses == 2 ? 1 : 0;  // one class of two is enough
+  static constexpr int kTerms = kClasses == 2 ? 1 : 0;      // 0: not known at compile time
   static constexpr bool kHasNumbers = false;
   struct Contribution {
     std::uint64_t fixed_weight, label;
@@ -119,7 +120,7 @@ struct Classes {
 // above it the weight of the second class, and above that the count.
 struct PackedClasses {
   static constexpr int kWords = 1;
-  static constexpr int kFirstTerm = 1;
+  static constexpr int kFirstTerm = 1, kTerms = 1;
   static constexpr bool kHasNumbers = false;
   using Contribution = std::uint64_t;
   const CartTarget& target;
@@ -160,7 +161,7 @@ struct PackedClasses {
 template <int kNumbers>
 struct Numbers {
   static constexpr int kWords = kNumbers ? kNumbers + 1 : 0;
-  static constexpr int kFirstTerm = 0;
+  static constexpr int kFirstTerm = 0, kTerms = kNumbers;
   static constexpr bool kHasNumbers = true;
   struct One {
     std::int64_t number;
