@@ -51,7 +51,7 @@ class SketchedTable:
         width, stride = block_shape(n_features)
         self._by_row, self._width = empty_by_row(self.n_rows, n_features, width, stride), width
 
-    def _arrays(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Any, Any, Any, Any, Any]:
         of = self._sorted
         return of.order, of.rank, of.values, of.value_starts, of.is_categorical
 
