@@ -157,7 +157,7 @@ def _logs_of_two_classes(target: Floats, prediction: Floats) -> Floats:
     for first in range(0, len(target), _BLOCK_ROWS):
         own = slice(first, first + _BLOCK_ROWS)
         p = logs[own]
-        # |1 − p| for the first class, |0 − p| for the second: both are exact.
+        # |1 − p| for the first class, |0 − p| for the second.
         np.subtract((target[own] != 1.0).astype(np.float64), prediction[own], out=p)
         np.abs(p, out=p)
         np.maximum(p, np.finfo(np.float64).eps, out=p)
