@@ -27,6 +27,7 @@ from hedgerow.exceptions import DataError, ModelFileError
 MISSING_BIN = 255
 MAX_BINS = 255
 _MAX_WIDTH = 32
+_COLUMN_BYTES = 264 * 16  # of a column's histogram (native/table/binned_view.hpp)
 _CACHE_LINE = 64
 # Codes of a joint column: in the many small nodes of a small table, clearing and summing up all of
 # them takes longer than the histogram updates that they save.
@@ -114,6 +115,11 @@ class BinnedMatrix:
     def n_bytes(self) -> int:
         """Bytes of the bins."""
         return self.by_column.nbytes + (0 if self.by_row is None else self.by_row.nbytes)
+
+    @property
+    def histogram_bytes(self) -> int:
+        """Bytes of the histograms of a node, for trees of one output."""
+        return _COLUMN_BYTES * (int(self.places[:, 0].max(initial=-1)) + 1)
 
     def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
         columns_only = self.by_row is None

@@ -24,6 +24,7 @@ from hedgerow._data.columns import (
     NumericColumn,
     RowSelection,
     dense_column,
+    has_infinity,
     refuse_infinite,
     refuse_infinite_column,
 )
@@ -278,7 +279,7 @@ def finite_table(
         refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
     elif table.dense is not None:
         refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
-    elif table.sparse is None or np.isinf(table.sparse.matrix.data).any():
+    elif table.sparse is None or has_infinity(table.sparse.matrix.data, n_jobs):
         _refuse_infinite_columns(table, n_jobs)
     return table
 
