@@ -5,9 +5,11 @@ import os
 import signal
 import threading
 
-# The processes of the suite share the cores, and OpenMP's threads, those of scikit-learn, LightGBM
-# and XGBoost, would spin on them while they wait. It reads this when it is loaded.
+# The processes of the suite share the cores. Threads of other libraries would spin on them while
+# they wait: those of OpenMP (scikit-learn, LightGBM, XGBoost), and of NumPy's and SciPy's BLAS.
+# They read this when they are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in

@@ -78,6 +78,15 @@ class ShimDevice:
     def recorded(self, queue):
         return queue
 
+    def sort_rows(self, array):
+        array.sort(axis=1)
+
+    def smallest(self, numbers, n, bound):
+        places = np.flatnonzero(numbers <= np.uint64(bound))
+        if len(places) < n:
+            return None
+        return places[numbers[places] <= np.sort(numbers[places])[n - 1]]
+
     def launch(self, kernel, grid, threads, *args, shared_bytes=0):
         values = [
             np.array(arg.ctypes.data, np.uint64)

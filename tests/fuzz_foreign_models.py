@@ -57,8 +57,8 @@ def originals():
             ({"booster": "dart", "rate_drop": 0.5}, y),
         )
     ]
-    folder = Path(__file__).parent / "importing" / "catboost"
-    cat = [path.read_bytes() for path in folder.glob("*.json") if path.stem != "scores"]
+    folder = Path(__file__).parent / "importing"
+    kept = [path.read_bytes() for path in sorted(folder.glob("*/*.json")) if path.stem != "scores"]
     # Without the parameters, which nobody reads and which are most of a text.
     texts = [
         text.partition("\nfeature_importances")[0] + text[text.rfind("\npandas") :]
@@ -68,7 +68,7 @@ def originals():
         *(("txt", text.encode()) for text in texts),
         *(("json", bytes(booster.save_raw("json"))) for booster in boosters),
         *(("ubj", bytes(booster.save_raw("ubj"))) for booster in boosters),
-        *(("json", data) for data in cat),
+        *(("json", data) for data in kept),  # of CatBoost and of old versions of XGBoost
     ]
 
 
@@ -125,8 +125,10 @@ def with_other_value(data, rng):
     """Change a value of a JSON document."""
     document = json.loads(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        path = rng.choice(list(places(document)))
-        inside = document
+        paths = list(places(document))
+        if not paths:  # an earlier change deleted all there was
+            break
+        path, inside = rng.choice(paths), document
         for key in path[:-1]:
             inside = inside[key]
         kind = rng.randrange(4)

@@ -9,7 +9,8 @@ import hedgerow as hr
 from cuda_shim import COMPILER, ON_BOTH, ShimDevice
 from hedgerow._boosting import gpu_predictions
 from hedgerow._cuda import forest
-from hedgerow._cuda.forest import _PREDICTION, DeviceForest, DeviceRows
+from hedgerow._cuda.forest import _PREDICTION, DeviceForest
+from hedgerow._cuda.intake import DeviceRows
 from hedgerow._tree.structure import _NODE_DTYPES, Ensemble, Tree
 from hedgerow.exceptions import DataError, DeviceError
 
@@ -204,7 +205,7 @@ def test_other_scores_are_an_error(gpu):
     model = hr.GradientBoostingRegressor(**SMALL).fit(X, NUMBERS)
     upload = gpu.upload
     gpu.upload = lambda array: upload(array + 1.0 if array.shape == (1,) else array)  # base score
-    with pytest.raises(DeviceError, match="other scores than the CPU"):
+    with pytest.raises(DeviceError, match="different scores from the CPU"):
         model.predict(OnGpu(X))
 
 

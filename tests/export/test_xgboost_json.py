@@ -61,12 +61,14 @@ def test_every_row_ends_in_the_same_leaf(tmp_path):
 def test_a_split_between_all_categories_and_missing_values(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"colour": rng.choice(["red", "blue", None], 300)})
-    tree = hr.DecisionTreeRegressor(max_depth=1).fit(frame, frame["colour"].isna())
+    frame["size"] = rng.integers(0, 4, 300).astype(float)
+    y = np.where(frame["colour"].isna(), 8.0 + frame["size"], frame["size"] // 2)
+    tree = hr.DecisionTreeRegressor(max_depth=3).fit(frame, y)
     known = frame.assign(colour=pd.Categorical(frame["colour"], categories=["blue", "red"]))
     found = booster(tree, tmp_path).predict(xgboost.DMatrix(known, enable_categorical=True))
-    np.testing.assert_array_equal(found, frame["colour"].isna())
+    np.testing.assert_array_equal(found, y)
     read = hr.read_model(tmp_path / "model.xgb.json")
-    np.testing.assert_array_equal(read.predict(frame), frame["colour"].isna())
+    np.testing.assert_array_equal(read.predict(frame), y)
 
 
 def test_what_xgboost_cannot_hold_is_refused(tmp_path):

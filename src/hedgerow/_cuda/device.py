@@ -77,6 +77,15 @@ class Device(Protocol):
     def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
         """Return a function that queues what `queue` launches, which is always the same."""
 
+    def sort_rows(self, array: DeviceArray) -> None:
+        """Sort each row of a matrix of integers, in place."""
+
+    def smallest(self, numbers: DeviceArray, n: int, bound: int) -> DeviceArray | None:
+        """Return where the n smallest of different numbers are, which must not exceed a bound.
+
+        The result is None if there are fewer of these.
+        """
+
 
 class CudaDevice:
     """A CUDA device. Everything is queued on a stream of its own, or on the caller's."""
@@ -200,14 +209,36 @@ class CudaDevice:
 
         return run
 
+    def sort_rows(self, array: DeviceArray) -> None:
+        """Sort each row of a matrix of integers, in place."""
+        with self._active():
+            for (
+                row
+            ) in array:  # one by one: they are sorted by their bits, all at once by comparison
+                row.sort()
+
+    def smallest(self, numbers: DeviceArray, n: int, bound: int) -> DeviceArray | None:
+        """Return where the n smallest of different numbers are, if the bound leaves so many."""
+        with self._active():
+            places = (numbers <= np.uint64(bound)).nonzero()[0]
+            if len(places) < n:
+                return None
+            candidates = numbers[places]
+            return places[candidates <= self._cupy.sort(candidates)[n - 1]]
+
 
 # Devices that a thread has opened: another fit uses the same stream, and its memory again.
 _OPENED = threading.local()
 
 
+def device_index(name: str) -> int:
+    """Return the index of the device that a name stands for: "cuda" or "cuda:N"."""
+    return int(name.partition(":")[2] or 0)
+
+
 def open_device(name: str) -> Device:
-    """Return the device that a name stands for: "cuda" or "cuda:N"."""
-    index = int(name.partition(":")[2] or 0)
+    """Return the device that a name stands for."""
+    index = device_index(name)
     opened: dict[int, Device] = _OPENED.__dict__.setdefault("devices", {})
     if index not in opened:
         opened[index] = CudaDevice(index)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._cuda.device import Device, DeviceArray
-from hedgerow._cuda.intake import rounded_down
+from hedgerow._cuda.intake import DeviceRows, rounded_down
 from hedgerow._tree.structure import OWN_ARITHMETIC, Ensemble
 from hedgerow._types import Floats
 
@@ -50,7 +50,7 @@ _PREDICTION = np.dtype(
         ("start_stride", np.uint64),
         ("scores", np.uint64),
         *((name, np.int32) for name in ("n_features", "n_outputs", "n_values")),
-        *((name, np.int32) for name in ("tree_bytes", "stages_rows", "unused")),
+        *((name, np.int32) for name in ("tree_bytes", "stages_rows", "has_sets")),
     ]
 )
 
@@ -205,27 +205,6 @@ def _filled(trees: NDArray[np.intp], sizes: NDArray[np.int64], room: int) -> lis
     return [np.array(group) for group in groups]
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceRows:
-    """A table of float32 or float64 numbers on a device, by the address of its first number.
-
-    Attributes
-    ----------
-    array : device array
-        What keeps the numbers in memory.
-    shape : (int, int)
-        Rows and columns.
-    strides : (int, int)
-        Numbers from a row to the next, and from a column to the next.
-    dtype : dtype
-    """
-
-    array: DeviceArray
-    shape: tuple[int, int]
-    strides: tuple[int, int]
-    dtype: np.dtype[Any]
-
-
 class DeviceForest:
     """The trees of a model on a device, for rows of one type."""
 
@@ -238,6 +217,7 @@ class DeviceForest:
         self._n_features = len(packed.columns)
         self._n_outputs, self._n_values = ensemble.n_outputs, ensemble.value.shape[1]
         self._n_passes = ensemble.trees_per_round
+        self._has_sets = len(ensemble.category_bits) > 0
         starts, values, bins = _joined_categories(packed.columns, categories)
         arrays: dict[str, NDArray[Any]] = {
             "columns": packed.columns,
@@ -305,7 +285,7 @@ class DeviceForest:
         prediction["n_rows"] = rows.shape[0]
         prediction["n_features"] = self._n_features
         prediction["n_outputs"], prediction["n_values"] = self._n_outputs, self._n_values
-        prediction["tree_bytes"] = self._tree_bytes
+        prediction["tree_bytes"], prediction["has_sets"] = self._tree_bytes, self._has_sets
         return prediction
 
 

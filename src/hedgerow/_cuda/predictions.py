@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._cuda.device import Device, DeviceArray
-from hedgerow._cuda.forest import CategoryNumbers, DeviceForest, DeviceRows, can_be_packed
+from hedgerow._cuda.forest import CategoryNumbers, DeviceForest, can_be_packed
+from hedgerow._cuda.intake import DeviceRows, rows_of_array
 from hedgerow._data.table import TableSchema, float_for
 from hedgerow._links import SIGMOIDS, Link
 from hedgerow._tree.structure import Ensemble
@@ -159,6 +160,4 @@ class GpuModel:
 def _rows(X: DeviceArray) -> DeviceRows:
     """Return the rows of an array, converted to floats as on the CPU."""
     dtype = float_for(X)
-    X = X if X.dtype == dtype else X.astype(dtype)
-    row_stride, column_stride = (stride // X.itemsize for stride in X.strides)
-    return DeviceRows(X, X.shape, (row_stride, column_stride), dtype)
+    return rows_of_array(X if X.dtype == dtype else X.astype(dtype))

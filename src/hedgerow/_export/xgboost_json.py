@@ -80,6 +80,10 @@ def xgboost_json(model: PortableModel) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
+# The properties of nodes that change places with them, beside missing_left.
+_OF_NODES = ("feature", "threshold", "left", "right", "category_set", "value", "gain", "cover")
+
+
 def _check(model: PortableModel, link: str) -> None:
     reason = None
     if link not in _OBJECTIVES:
@@ -153,15 +157,20 @@ def _constant(value: float) -> dict[str, Any]:
 
 
 def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
-    nodes = np.flatnonzero(tree.category_set >= 0).tolist()
-    is_left = {node: _is_left(model, tree, node) for node in nodes}
-    all_left = [node for node in nodes if is_left[node].all()]
-    if all_left:  # only missing values go right; XGBoost allows no empty set
-        tree = _exchanged(tree, all_left)
-        is_left |= {node: ~is_left[node] for node in all_left}
-    return _tree_fields(
-        tree, value, [(node, np.flatnonzero(~is_left[node]).tolist()) for node in nodes]
-    )
+    nodes = np.flatnonzero(tree.category_set >= 0)
+    is_left = [_is_left(model, tree, node) for node in nodes.tolist()]
+    # XGBoost allows no empty set. Where only missing values go right, all categories do instead.
+    exchanged = nodes[[each.all() for each in is_left]]
+    order = _exchanging_children(tree, exchanged)
+    sets = {
+        int(order[node]): np.flatnonzero(each if each.all() else ~each).tolist()
+        for node, each in zip(nodes.tolist(), is_left, strict=True)
+    }
+    missing_left = tree.missing_left.copy()
+    missing_left[exchanged] ^= True
+    arrays = {name: getattr(tree, name)[order] for name in _OF_NODES}
+    tree = replace(tree, **arrays, missing_left=missing_left[order])
+    return _tree_fields(tree, value[order], sorted(sets.items()))
 
 
 def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
@@ -170,12 +179,15 @@ def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
     return model.columns[tree.feature[node]].members(bits)
 
 
-def _exchanged(tree: Tree, nodes: list[int]) -> Tree:
-    """Return the tree with the children of some nodes exchanged."""
-    left, right, missing_left = tree.left.copy(), tree.right.copy(), tree.missing_left.copy()
-    left[nodes], right[nodes] = tree.right[nodes], tree.left[nodes]
-    missing_left[nodes] = ~tree.missing_left[nodes]
-    return replace(tree, left=left, right=right, missing_left=missing_left)
+def _exchanging_children(tree: Tree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return an order of all nodes in which the children of some have changed places.
+
+    The nodes themselves move, since XGBoost expects a left child before the right one.
+    """
+    order = np.arange(tree.n_nodes)
+    left, right = tree.left[nodes], tree.right[nodes]
+    order[left], order[right] = right, left
+    return order
 
 
 def _tree_fields(tree: Tree, value: Floats, sets: list[tuple[int, list[int]]]) -> dict[str, Any]:

@@ -213,7 +213,7 @@ def from_catboost(model: Any, pool: Any = None) -> Any:
     fitted estimator
         As `read_model` returns it.
     """
-    if not hasattr(model, "save_model") or not hasattr(model, "tree_count_"):
+    if not hasattr(model, "save_model") or getattr(model, "tree_count_", None) is None:
         raise _not_a_model(model, "a fitted model of CatBoost")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -239,6 +239,7 @@ def from_sklearn(model: Any) -> Any:
         loss.
     """
     from sklearn import ensemble
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
     from hedgerow._import import sklearn_boosting, sklearn_trees
@@ -254,6 +255,11 @@ def from_sklearn(model: Any) -> Any:
         sklearn_trees.TREES: sklearn_trees.read_tree,
         (ensemble.AdaBoostClassifier, ensemble.AdaBoostRegressor): sklearn_trees.read_adaboost,
     }
+    if isinstance(model, Pipeline):
+        raise ParameterError(
+            "model is a Pipeline: pass its last step, pipeline[-1]. Its tables are then the output "
+            "of the other steps, pipeline[:-1].transform(X)."
+        )
     for kinds, read in readers.items():
         if isinstance(model, kinds):
             check_is_fitted(model)

@@ -54,7 +54,7 @@ struct Prediction {
   double* scores;  // (n_rows, n_outputs)
   int32_t n_features, n_outputs, n_values;
   int32_t tree_bytes;  // of shared memory; those of rows follow, if there is room for them
-  int32_t stages_rows, unused;
+  int32_t stages_rows, has_sets;
 };
 
 // The bin of a category, NaN if it is missing or unknown.
@@ -77,7 +77,7 @@ inline Real bin_of_category(const Prediction& prediction, int feature, Real numb
 
 // A value as trees test it.
 template <class Real>
-inline Real value_of(const Prediction& prediction, size_t row, int feature) {
+inline Real tested_value(const Prediction& prediction, size_t row, int feature) {
   const auto* numbers = static_cast<const Real*>(prediction.numbers);
   const Real number = numbers[static_cast<int64_t>(row) * prediction.row_stride +
                               prediction.columns[feature] * prediction.column_stride];
@@ -85,33 +85,36 @@ inline Real value_of(const Prediction& prediction, size_t row, int feature) {
   return starts[0] == starts[1] ? number : bin_of_category(prediction, feature, number);
 }
 
-// The values of a thread's row.
-template <class Real>
+// The values of a thread's row: in shared memory, or where they are.
+template <class Real, bool kIsStaged>
 struct RowValues {
   const Prediction& prediction;
   size_t row;
   const Real* staged;  // those of neighbouring features are blockDim.x apart
 
   Real operator()(uint32_t feature) const {
-    return prediction.stages_rows ? staged[feature * blockDim.x]
-                                  : value_of<Real>(prediction, row, static_cast<int>(feature));
+    if constexpr (kIsStaged) return staged[feature * blockDim.x];
+    return tested_value<Real>(prediction, row, static_cast<int>(feature));
   }
 };
 
-// The number of the leaf of a row.
-template <class Real>
-inline uint32_t leaf_of_row(const ScoreNode<Real>* nodes, const RowValues<Real>& values) {
+// The number of the leaf of a row. Without branches, so that the lanes of a warp stay together.
+template <bool kHasSets, class Real, class Values>
+inline uint32_t leaf_of_row(const ScoreNode<Real>* nodes, const Values& values) {
   ScoreNode<Real> node = nodes[0];
   while (node.left()) {
     const Real x = values(node.feature());
-    bool is_left = x <= node.number;
-    if (node.is_categorical()) {
+    // A missing value is neither above the threshold nor at most equal to it.
+    bool is_above = x > node.number, is_not_below = !(x <= node.number);
+    if (kHasSets && node.is_categorical()) {
       const auto bin = static_cast<uint32_t>(x == x ? x : Real{0});
       const uint32_t* set = values.prediction.category_sets + 8 * static_cast<size_t>(node.number);
-      is_left = x == x && (set[bin >> 5] >> (bin & 31) & 1);
+      const bool is_in_set = set[bin >> 5] >> (bin & 31) & 1;
+      is_above = x == x && !is_in_set;
+      is_not_below = x != x || !is_in_set;
     }
-    is_left = is_left || (x != x && node.sends_missing_left());
-    node = nodes[node.left() + (is_left ? 0 : 1)];
+    const bool goes_right = is_above | (is_not_below & !node.sends_missing_left());
+    node = nodes[node.left() + goes_right];
   }
   return static_cast<uint32_t>(node.number);
 }
@@ -127,14 +130,14 @@ inline void copy_words(const void* from, size_t n_bytes, void* to) {
 }
 
 // Adds the trees of a chunk to the scores of a row: those of one output in `sum`, or of all.
-template <class Real>
+template <bool kHasSets, class Real, class Values>
 inline void add_chunk(const Prediction& prediction, const TreeChunk& chunk,
-                      const ScoreNode<Real>* nodes, const double* leaf_values,
-                      const RowValues<Real>& values, double& sum) {
+                      const ScoreNode<Real>* nodes, const double* leaf_values, const Values& values,
+                      double& sum) {
   const int n_values = prediction.n_values;
   for (uint32_t t = chunk.first_tree; t < chunk.first_tree + chunk.n_trees; ++t) {
     const TreePlace place = prediction.trees[t];
-    const uint32_t leaf = place.leaf + leaf_of_row(nodes + place.node, values);
+    const uint32_t leaf = place.leaf + leaf_of_row<kHasSets>(nodes + place.node, values);
     if (n_values == 1) {
       sum += leaf_values[leaf];
       continue;
@@ -145,7 +148,7 @@ inline void add_chunk(const Prediction& prediction, const TreeChunk& chunk,
 }
 
 // The scores of rows: output blockIdx.y, or all if nodes have a value for each.
-template <class Real>
+template <class Real, bool kIsStaged, bool kHasSets>
 inline void score_rows(const Prediction& prediction) {
   extern __shared__ double predict_room[];
   using Node = ScoreNode<Real>;
@@ -153,9 +156,9 @@ inline void score_rows(const Prediction& prediction) {
   auto* staged = reinterpret_cast<Real*>(room + prediction.tree_bytes) + threadIdx.x;
   const size_t row = thread_index();
   const bool is_row = row < prediction.n_rows;
-  const RowValues<Real> values = {prediction, row, staged};
-  for (int f = 0; is_row && prediction.stages_rows && f < prediction.n_features; ++f) {
-    staged[f * blockDim.x] = value_of<Real>(prediction, row, f);
+  const RowValues<Real, kIsStaged> values = {prediction, row, staged};
+  for (int f = 0; kIsStaged && is_row && f < prediction.n_features; ++f) {
+    staged[f * blockDim.x] = tested_value<Real>(prediction, row, f);
   }
   const int pass = blockIdx.y, n_values = prediction.n_values;
   const double* start = prediction.start + row * prediction.start_stride;
@@ -167,7 +170,7 @@ inline void score_rows(const Prediction& prediction) {
     const Node* nodes = static_cast<const Node*>(prediction.nodes) + chunk.first_node;
     const double* leaf_values = prediction.values + size_t(chunk.first_leaf) * n_values;
     if (!chunk.is_staged) {
-      if (is_row) add_chunk(prediction, chunk, nodes, leaf_values, values, sum);
+      if (is_row) add_chunk<kHasSets>(prediction, chunk, nodes, leaf_values, values, sum);
       continue;
     }
     const size_t node_bytes = chunk.n_nodes * sizeof(Node);
@@ -176,19 +179,30 @@ inline void score_rows(const Prediction& prediction) {
     copy_words(leaf_values, size_t(chunk.n_leaves) * n_values * sizeof(double), room + node_bytes);
     __syncthreads();
     if (is_row) {
-      add_chunk(prediction, chunk, reinterpret_cast<const Node*>(room),
-                reinterpret_cast<const double*>(room + node_bytes), values, sum);
+      add_chunk<kHasSets>(prediction, chunk, reinterpret_cast<const Node*>(room),
+                          reinterpret_cast<const double*>(room + node_bytes), values, sum);
     }
   }
   if (is_row && n_values == 1) scores[pass] = sum;
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+template <class Real>
+inline void score_rows(const Prediction& prediction) {
+  if (!prediction.stages_rows) {
+    score_rows<Real, false, true>(prediction);
+  } else if (prediction.has_sets) {
+    score_rows<Real, true, true>(prediction);
+  } else {
+    score_rows<Real, true, false>(prediction);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(512, 2)
     predict_floats(const __grid_constant__ Prediction prediction) {
   score_rows<float>(prediction);
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(512, 2)
     predict_doubles(const __grid_constant__ Prediction prediction) {
   score_rows<double>(prediction);
 }
