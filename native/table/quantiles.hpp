@@ -96,7 +96,7 @@ class KeyGrouping {
   static constexpr std::size_t kMostGroups = std::size_t{1} << 14;
 
   KeyGrouping(Key low, Key high) {
-    near_zero_ = std::max({std::abs(upper_bits(low)), std::abs(upper_bits(high)), kTold}) - kTold;
+    near_zero_ = std::max({std::abs(upper_bits(low)), std::abs(upper_bits(high)), kSpan}) - kSpan;
     first_ = squeezed(low);
     while (group_of(high) >= kMostGroups) ++shift_;
   }
@@ -107,7 +107,7 @@ class KeyGrouping {
 
  private:
   static constexpr int kExponents = 24, kPerExponent = 1 << (sizeof(Key) == 4 ? 23 : 20);
-  static constexpr int kTold = kExponents * kPerExponent;
+  static constexpr int kSpan = kExponents * kPerExponent;
 
   // As a signed integer: -x is opposite to x.
   static int upper_bits(Key key) {
