@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,9 @@ class NodeTotals {
     return std::clamp(gain, 0.0, kEveryNumber);
   }
 
+  // By the error: the score of the node itself, which only splits that gain exceed.
+  Score of_node() const { return {largest, std::numeric_limits<double>::infinity()}; }
+
   const Impurity impurity;
 
  private:
@@ -82,9 +86,7 @@ class CandidateSearch {
         weight_(capacity_),
         amount_(capacity_),
         score_(capacity_) {
-    if (rules.impurity != Impurity::error) return;
-    tie_.resize(capacity_);
-    largest_.resize(2 * capacity_);
+    if (rules.impurity == Impurity::error) correct_.resize(capacity_);
   }
 
   std::size_t words() const { return static_cast<std::size_t>(kind_.n_words()); }
@@ -119,6 +121,15 @@ class CandidateSearch {
     if (n > 0) score_and_compare(n);
   }
 
+  // By the error: whether a candidate between these two left sides can have fewer errors than the
+  // node and no more than the best so far. With class j on the left and another, k, on the right,
+  // no more is correct than what j has on the left at the end, and k on the right at the beginning.
+  bool within_reach(const std::uint64_t* begin, const std::uint64_t* end) const
+    requires(!Kind::kHasNumbers)
+  {
+    return beats({static_cast<double>(most_of_two_classes(begin, end)), kEveryNumber}, best_);
+  }
+
   // The best candidate of the feature, the first of equals.
   bool found() const { return found_; }
   const Score& score() const { return best_; }
@@ -131,9 +142,32 @@ class CandidateSearch {
   // Candidates are evaluated in blocks of this many, so that no loop has a scalar remainder.
   // Whatever follows the last candidate is evaluated with its block and ignored.
   static constexpr std::size_t kLanes = 8;
+  // Scores below this share of the highest are beaten by it.
+  static constexpr double kNearly = 1.0 - 0x1p-35;
+
+  std::int64_t most_of_two_classes(const std::uint64_t* begin, const std::uint64_t* end) const
+    requires(!Kind::kHasNumbers)
+  {
+    std::int64_t most = 0, left = 0, right = 0;  // of the classes before v
+    for (int v = 0; v < kind_.n_values(); ++v) {
+      const std::int64_t on_left = kind_.units(end, v);
+      const std::int64_t on_right = kind_.units(totals_->sums, v) - kind_.units(begin, v);
+      if (v > 0) most = std::max({most, left + on_right, on_left + right});
+      left = std::max(left, on_left);
+      right = std::max(right, on_right);
+    }
+    return most;
+  }
 
   const std::uint64_t* sums_at(std::size_t i) const { return sums_.data() + i; }
   void score_and_compare(std::size_t n);
+  void compare_errors(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  std::size_t keep_fewest_errors(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  void count_correct(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  void challenge(std::size_t i, const Score& score);
   template <std::size_t lanes>
   void evaluate_blocks(std::size_t n);
   template <std::size_t lanes>
@@ -141,17 +175,13 @@ class CandidateSearch {
   template <std::size_t lanes>
   const double* amounts(int v, std::size_t n);
   template <std::size_t lanes>
-  void score_quadratic(std::size_t n, double* score);
+  void score_quadratic(std::size_t n);
   template <std::size_t lanes>
   void score_entropy(std::size_t n, std::size_t n_full);
-  template <std::size_t lanes>
-  void score_error(std::size_t n);
-  template <std::size_t lanes>
-  void rule_out_few(std::size_t n);
-  template <std::size_t lanes>
-  void rule_out_light(std::size_t n);
-  template <std::size_t lanes>
-  double highest(std::size_t n) const;
+  template <std::size_t lanes, class Number>
+  void rule_out_few(std::size_t n, Number* score, Number none);
+  template <std::size_t lanes, class Number>
+  void rule_out_light(std::size_t n, Number* score, Number none);
 
   Kind kind_;
   double min_weight_;
@@ -160,7 +190,7 @@ class CandidateSearch {
   std::vector<std::uint64_t> sums_;
   std::vector<std::uint32_t> position_;
   std::vector<double> weight_, amount_, score_;
-  std::vector<double> tie_, largest_;  // for the error
+  std::vector<std::int64_t> correct_;  // for the error
   const NodeTotals<Kind>* totals_ = nullptr;
   std::size_t n_ = 0;
   bool missing_left_ = false;

@@ -96,10 +96,10 @@ struct FixedPointWeights {
   double weight_unit = 1.0;
   int count_shift = 32;
 
-  double weight(std::uint64_t sum) const {
-    return static_cast<double>(
-        static_cast<std::int64_t>(sum & ((std::uint64_t{1} << count_shift) - 1)));
+  std::int64_t units(std::uint64_t sum) const {
+    return static_cast<std::int64_t>(sum & ((std::uint64_t{1} << count_shift) - 1));
   }
+  double weight(std::uint64_t sum) const { return static_cast<double>(units(sum)); }
   std::int64_t count(std::uint64_t sum) const {
     return static_cast<std::int64_t>(sum >> count_shift);
   }

@@ -97,8 +97,11 @@ struct Classes {
   std::int64_t count(const std::uint64_t* sums, std::size_t stride = 1) const {
     return target.weights.count(all(sums, stride));
   }
+  std::int64_t units(const std::uint64_t* sums, int k, std::size_t stride = 1) const {
+    return target.weights.units(sums[static_cast<std::size_t>(k) * stride]);
+  }
   double amount(const std::uint64_t* sums, int k, std::size_t stride = 1) const {
-    return target.weights.weight(sums[static_cast<std::size_t>(k) * stride]);
+    return static_cast<double>(units(sums, k, stride));
   }
   double value(const std::uint64_t* sums, int k, double weight) const {
     return amount(sums, k) * target.weights.weight_unit / weight;
@@ -140,6 +143,10 @@ struct PackedClasses {
   double weight(const std::uint64_t* sums, std::size_t = 1) const { return number(*sums & mask); }
   std::int64_t count(const std::uint64_t* sums, std::size_t = 1) const {
     return static_cast<std::int64_t>(*sums >> 2 * bits);
+  }
+  std::int64_t units(const std::uint64_t* sums, int k, std::size_t = 1) const {
+    const std::uint64_t of_second = *sums >> bits & mask;
+    return static_cast<std::int64_t>(k == 1 ? of_second : (*sums & mask) - of_second);
   }
   double amount(const std::uint64_t* sums, int k, std::size_t = 1) const {
     const double of_second = number(*sums >> bits & mask);

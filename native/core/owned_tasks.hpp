@@ -18,35 +18,35 @@ class OwnedTasks {
   // number of slots.
   template <class Owner>
   OwnedTasks(std::size_t n_slots, std::size_t count, Owner owner)
-      : order_(count), shares_(std::make_unique<Share[]>(n_slots)) {
-    for (std::size_t i = 0; i < count; ++i) ++shares_[owner(i) % n_slots].end;
+      : order_(count), of_slot_(std::make_unique<OwnTasks[]>(n_slots)) {
+    for (std::size_t i = 0; i < count; ++i) ++of_slot_[owner(i) % n_slots].end;
     std::size_t begin = 0;
     for (std::size_t slot = 0; slot < n_slots; ++slot) {
-      Share& share = shares_[slot];
-      share.next = begin;
-      begin += std::exchange(share.end, begin);
+      OwnTasks& own = of_slot_[slot];
+      own.next = begin;
+      begin += std::exchange(own.end, begin);
     }
-    for (std::size_t i = 0; i < count; ++i) order_[shares_[owner(i) % n_slots].end++] = i;
+    for (std::size_t i = 0; i < count; ++i) order_[of_slot_[owner(i) % n_slots].end++] = i;
   }
 
   // Calls task(i) for the tasks of a slot that no thread has begun.
   template <class Task>
   void run(std::size_t slot, Task& task) {
-    Share& share = shares_[slot];
-    while (share.next.load(std::memory_order_relaxed) < share.end) {
-      const std::size_t i = share.next.fetch_add(1, std::memory_order_relaxed);
-      if (i < share.end) task(order_[i]);
+    OwnTasks& own = of_slot_[slot];
+    while (own.next.load(std::memory_order_relaxed) < own.end) {
+      const std::size_t i = own.next.fetch_add(1, std::memory_order_relaxed);
+      if (i < own.end) task(order_[i]);
     }
   }
 
  private:
-  struct alignas(64) Share {
+  struct alignas(64) OwnTasks {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
   };
 
   std::vector<std::size_t> order_;
-  std::unique_ptr<Share[]> shares_;
+  std::unique_ptr<OwnTasks[]> of_slot_;
 };
 
 // As parallel_for, but each thread begins with the tasks that it owns, and helps others afterwards:

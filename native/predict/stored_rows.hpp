@@ -18,9 +18,9 @@ struct StoredRows {
 
   T at(std::size_t row, std::size_t column) const {
     const std::int32_t *begin = columns + starts[row], *end = columns + starts[row + 1];
-    const auto wanted = static_cast<std::int32_t>(column);
+    const auto target = static_cast<std::int32_t>(column);
     const std::int32_t* found =
-        are_sorted ? std::lower_bound(begin, end, wanted) : std::find(begin, end, wanted);
+        are_sorted ? std::lower_bound(begin, end, target) : std::find(begin, end, target);
     const bool is_stored = found != end && static_cast<std::size_t>(*found) == column;
     return is_stored ? T{0} + values[found - columns] : T{0};  // −0 is 0
   }
