@@ -154,28 +154,21 @@ using RowNumbers = std::optional<Array<const std::uint32_t, nb::ndim<1>>>;
 using LeafOfRow = Array<std::uint16_t, nb::ndim<2>>;
 using LeafValues = Array<double, nb::ndim<2>>;
 
-// Grows a tree for each of `count` outputs, at the same time if there are several growers; writes
-// their leaves into the arrays and returns their own.
+// Grows a tree for each of the outputs from `first` on, at the same time if there are several
+// growers; writes their leaves into the arrays.
 template <class Bound, class Grow>
-nb::list grow_trees(const Grow& grow, std::span<Bound* const> growers, int threads_each,
-                    const GradientStore& gradients, int first, std::size_t count,
-                    const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
-                    LeafValues& leaf_value) {
+void grow_trees(const Grow& grow, std::span<Bound* const> growers, int threads_each,
+                const GradientStore& gradients, int first, std::span<GrownTree> trees,
+                const Bag& rows, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
+                LeafValues& leaf_value) {
   const auto output = [&](std::size_t i) { return static_cast<std::size_t>(first) + i; };
-  Bag rows;
-  if (bag) rows = std::span(bag->data(), bag->shape(0));
-  std::vector<GrownTree> trees(count);
-  {
-    GilReleased release;
-    parallel_teams(static_cast<int>(growers.size()), threads_each, count,
-                   [&](std::size_t i, int slot) {
-                     trees[i] = grow(growers[static_cast<std::size_t>(slot)]->grower, gradients,
-                                     static_cast<int>(output(i)), rows, first_tree_id + i,
-                                     leaf_of_row.data() + output(i) * leaf_of_row.shape(1));
-                   });
-  }
-  nb::list arrays;
-  for (std::size_t i = 0; i < count; ++i) {
+  parallel_teams(static_cast<int>(growers.size()), threads_each, trees.size(),
+                 [&](std::size_t i, int slot) {
+                   trees[i] = grow(growers[static_cast<std::size_t>(slot)]->grower, gradients,
+                                   static_cast<int>(output(i)), rows, first_tree_id + i,
+                                   leaf_of_row.data() + output(i) * leaf_of_row.shape(1));
+                 });
+  for (std::size_t i = 0; i < trees.size(); ++i) {
     const GrownTree& tree = trees[i];
     const std::size_t n_values = tree.value.size() / tree.feature.size();
     for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
@@ -184,8 +177,25 @@ nb::list grow_trees(const Grow& grow, std::span<Bound* const> growers, int threa
         leaf_value(output(i) + k, leaf) = tree.value[node * n_values + k];
       }
     }
-    arrays.append(to_arrays(*growers[0], tree));
   }
+}
+
+// The same, called by Python; returns the arrays of the trees.
+template <class Bound, class Grow>
+nb::list grow_arrays(const Grow& grow, std::span<Bound* const> growers, int threads_each,
+                     const GradientStore& gradients, int first, std::size_t count,
+                     const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
+                     LeafValues& leaf_value) {
+  Bag rows;
+  if (bag) rows = std::span(bag->data(), bag->shape(0));
+  std::vector<GrownTree> trees(count);
+  {
+    GilReleased release;
+    grow_trees(grow, growers, threads_each, gradients, first, std::span(trees), rows, first_tree_id,
+               leaf_of_row, leaf_value);
+  }
+  nb::list arrays;
+  for (const GrownTree& tree : trees) arrays.append(to_arrays(*growers[0], tree));
   return arrays;
 }
 
@@ -197,8 +207,8 @@ void bind_grow(nb::class_<Bound>& bound, Grow grow, const char* about) {
       [grow](Bound& self, const GradientStore& gradients, int output, const RowNumbers& bag,
              std::uint64_t tree_id, LeafOfRow leaf_of_row, LeafValues leaf_value) {
         Bound* const growers[] = {&self};
-        return nb::tuple(grow_trees<Bound>(grow, growers, 1, gradients, output, 1, bag, tree_id,
-                                           leaf_of_row, leaf_value)[0]);
+        return nb::tuple(grow_arrays<Bound>(grow, growers, 1, gradients, output, 1, bag, tree_id,
+                                            leaf_of_row, leaf_value)[0]);
       },
       "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
       "leaf_value"_a.noconvert(), about);
@@ -213,8 +223,8 @@ void bind_side_by_side(nb::class_<Bound>& bound, Grow grow) {
              const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow leaf_of_row,
              LeafValues leaf_value) {
         require(!growers.empty(), "there must be a grower");
-        return grow_trees<Bound>(grow, growers, threads_each, gradients, 0, leaf_of_row.shape(0),
-                                 bag, first_tree_id, leaf_of_row, leaf_value);
+        return grow_arrays<Bound>(grow, growers, threads_each, gradients, 0, leaf_of_row.shape(0),
+                                  bag, first_tree_id, leaf_of_row, leaf_value);
       },
       "growers"_a, "threads_each"_a, "gradients"_a, "bag"_a.none(), "first_tree_id"_a,
       "leaf_of_row"_a.noconvert(), "leaf_value"_a.noconvert(),

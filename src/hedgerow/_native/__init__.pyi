@@ -239,6 +239,11 @@ def common_step(params: GrowthParams, G: Annotated[NDArray[numpy.float64], dict(
 def leaf_quantiles(corner: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, leaf: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], bag: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, level: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, reduction: object | None = None) -> NDArray[numpy.float64]:
     """For each leaf, the level-quantile of its rows' kinks."""
 
+def boost_rounds(growers: Sequence[ScalarGrower], threads_each: int, gradients: GradientStore, loss: str, parameters: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], is_pending: bool, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, fraction: float, seed: int, first_round: int, n_rounds: int) -> tuple:
+    """
+    Grows the trees of several rounds of a built-in loss on uniformly sampled rows, and returns their arrays, joined, with the nodes and category sets of each. The leaves of the last round are still to be added to the scores.
+    """
+
 def rank_discounts(count: int) -> NDArray[numpy.float64]:
     """The discounts of the ranks, first to last."""
 

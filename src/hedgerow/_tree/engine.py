@@ -8,7 +8,7 @@ histograms of fixed-point gradients, `ExactEngine` from sorted columns; both run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -37,6 +37,8 @@ LEAVES_AHEAD = 8
 # output; and by how much the lists may add to the memory.
 _UPDATE_SECONDS, _NOT_SAVED = 1.3e-9, 6e-7
 _ROW_LIST_BYTES, _OUTPUT_BYTES, _MORE_MEMORY = 8, 18, 0.15
+
+_OF_SETS = NATIVE_FIELDS.index("category_bits")  # the one array that is not by node
 
 # The rows of a sample by gradients and the factors of their weights; None for other sampling.
 Sample = tuple[NDArray[np.uint32], Floats] | None
@@ -226,6 +228,44 @@ class HistogramEngine:
             self._grown = [_tree(arrays) for arrays in grown]
         return self._grown[output]
 
+    @property
+    def boosts_rounds(self) -> bool:
+        """Whether there is a kernel for `boost`: for trees of one output on a dense table."""
+        return isinstance(self._growers[0], _native.ScalarGrower)
+
+    def boost(
+        self,
+        loss: TrainerLoss,
+        target: Floats,
+        weights: Floats | None,
+        sampling: tuple[float, int],
+        rounds: range,
+    ) -> list[Tree]:
+        """Grow the trees of several rounds of a built-in loss, in one call.
+
+        `sampling` is the fraction of the rows in a round, and the seed by which they are sampled.
+        """
+        parameters = loss.parameters(target[0] if len(target) == 1 else target, self._scores, weights)
+        is_pending, self._pending = self._pending, False
+        arrays, n_nodes, n_sets = _native.boost_rounds(
+            self._growers,
+            self._threads_each,
+            self._gradients,
+            loss.name,
+            parameters,
+            self._scores,
+            self._leaf_of_row,
+            is_pending,
+            self._leaf_value,
+            target,
+            weights,
+            *sampling,
+            rounds.start,
+            len(rounds),
+        )
+        self._pending = True
+        return _trees(arrays, n_nodes.tolist(), n_sets.tolist())
+
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
         return self._leaf_of_row[output % self.n_trees]
@@ -272,6 +312,17 @@ def trees_side_by_side(
 
 def _tree(arrays: Any) -> Tree:
     return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
+
+
+def _trees(arrays: Any, n_nodes: Sequence[int], n_sets: Sequence[int]) -> list[Tree]:
+    """Return the trees whose arrays are joined, as views."""
+    trees, places = [], list(enumerate(arrays))
+    node = set_ = 0
+    for nodes_of_tree, sets_of_tree in zip(n_nodes, n_sets, strict=True):
+        nodes, sets = slice(node, node + nodes_of_tree), slice(set_, set_ + sets_of_tree)
+        trees.append(_tree([array[sets if i == _OF_SETS else nodes] for i, array in places]))
+        node, set_ = nodes.stop, sets.stop
+    return trees
 
 
 def make_grower(
