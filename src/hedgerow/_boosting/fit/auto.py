@@ -15,7 +15,7 @@ from math import sqrt
 from typing import Any
 
 from hedgerow._boosting.fit.budget import MAX_RATE, Budget, cost, is_large, is_small, slowdown
-from hedgerow._boosting.fit.choice import TRIAL_RATE, Choice
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TRIAL_RATE, Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import (
     AUTO_DEFAULTS,
@@ -52,7 +52,8 @@ MORE_ROWS_FACTOR = 1.1
 TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Where models would have to learn faster than that, fewer are better.
 RATES_FOR_MEAN = (0.15, 0.1)
-# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung.
+# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung, on
+# one holdout: means of several are comparable sooner.
 PATIENCE, FIRST_RUNG = 50, 45
 # On many rows, slow learners need longer to catch up: rows per round, and the most rounds.
 ROWS_PER_RUNG, LONGEST_RUNG = 400, 90
@@ -104,6 +105,8 @@ class Search:
     ) -> None:
         self._estimator, self._metric, self._more_rows = settings.estimator, metric, more_rows
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
+        n_trained = sum(train.table.n_rows for train, _ in folds)
+        self._trained_part = n_trained / sum(dataset.table.n_rows for dataset in folds[0])
         self._judge = Judge(self._folds, metric)
         self._n_threads = settings.n_threads
         # A user's function may not expect calls from several threads; and workers that compute
@@ -120,6 +123,7 @@ class Search:
         self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
         self._doublings = MAX_DOUBLINGS[self._is_forgiving]
         self._budget = Budget.of(n_rows, n_outputs, self._estimator.budget, per_tree)
+        self._work_left = self._budget.work
 
     def run(self) -> Choice:
         """Try every kind; return the parameters of the models of the final fit."""
@@ -130,6 +134,7 @@ class Search:
         if best is None:
             defaults = _replacing_auto(self._estimator, AUTO_DEFAULTS)
             return Choice(defaults, 1, metric, n_folds, results)
+        self._work_left = self._budget.work_after(sum(trial.work for trial in trials))
         members = self._members([trials[i] for i in finished if trials[i].best.round])
         parameters = members[0] | {"n_estimators": len(members) * members[0]["n_estimators"]}
         differ = any(member != members[0] for member in members)
@@ -144,7 +149,10 @@ class Search:
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
         first_rung = min(max(self._n_rows / ROWS_PER_RUNG, FIRST_RUNG), LONGEST_RUNG)
-        halving = Halving(int(first_rung * slow), n_finalists, int(PATIENCE * slow))
+        first_rung /= sqrt(len(self._folds))
+        work = self._budget.trial_work
+        n_first = max(2, int(first_rung * slow) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+        halving = Halving(n_first, n_finalists, int(PATIENCE * slow), work)
         rounds = [trial.max_rounds for trial in trials]
         with trials_display(self._estimator.verbose, rounds, self._metric) as display:
             finished = run_halving(trials, self._judge, halving, n_workers, display)
@@ -155,7 +163,8 @@ class Search:
         boosters = [fold.start(parameters, n_threads) for fold in self._folds]
         part = TRIAL_PARTS[self._is_forgiving]
         rounds = self._budget.trial_rounds(kind["max_leaves"], self._rate, part)
-        return KindTrial(kind, rounds, boosters, self._judge, self._metric)
+        round_work = cost(kind["max_leaves"]) * self._trained_part
+        return KindTrial(kind, rounds, round_work, boosters, self._judge, self._metric)
 
     @property
     def _rate(self) -> float:
@@ -197,7 +206,7 @@ class Search:
     def _affordable_rounds(self, chosen: Sequence[KindTrial]) -> int:
         """Return the rounds that each of the models can have."""
         of_round = sum(cost(trial.kind["max_leaves"]) for trial in chosen)
-        return max(1, int(self._budget.work / of_round))
+        return max(1, int(self._work_left / of_round))
 
     def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""

@@ -11,7 +11,7 @@ from math import sqrt
 
 from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
 
-BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+BUDGET_FACTORS = {"quick": 0.2, "balanced": 1.0, "thorough": 4.0}
 MAX_RATE = 0.15  # of the final fit
 # The lowest learning rate of the final fit and the largest number of models, a power of 2, for
 # budgets below and from this factor on.
@@ -19,14 +19,13 @@ LARGE_FACTOR = 2.0
 SMALL_FACTOR = 0.25
 MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
 MAX_SLOWDOWN = 10.0
-ROUND_ROWS = 4e6  # rounds times rows of a balanced budget: small tables have time for more rounds
+# All work as a multiple of the rounds of one model, and the largest part of it for trials. Small
+# tables have time for more: below this number of rows, by the square root of their ratio.
+WORK_PER_ROUND, TRIAL_PART, FEW_ROWS = 1.6, 0.55, 2500
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
 # The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
 COST_EXPONENT = 0.35
-# Columns per tree from which on rounds, and rounds times rows, are reduced.
-USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
-MANY_OUTPUTS = 10  # from which on rounds are reduced
-OUTPUTS_EXPONENT = 0.7  # there is more time for the trees of several outputs
+MANY_COLUMNS, MANY_OUTPUTS = 1000, 10  # of a tree and of a round, from which on rounds are reduced
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,8 @@ class Budget:
     ----------
     n_rounds : int
         Rounds of trees with 31 leaves, of one model.
-    round_rows : float
-        Rounds times rows with up to 100 columns, of all models.
-    n_rows : float
-        Rows of the table, and more if there are several outputs or many columns.
+    work : float
+        Rounds of trees with 31 leaves on all rows: of all trials and all models together.
     min_rate : float
         The lowest learning rate of the final fit: slower learning gains too little.
     max_models : int
@@ -48,8 +45,7 @@ class Budget:
     """
 
     n_rounds: int
-    round_rows: float
-    n_rows: float
+    work: float
     min_rate: float = 0.05
     max_models: int = 4
 
@@ -60,21 +56,19 @@ class Budget:
         slow = max(n_columns / MANY_COLUMNS, 1.0)
         many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
-        wide = max(n_columns / USUAL_COLUMNS, 1.0)
-        least = 2 * ROUNDS_PER_EVALUATION
+        n_rounds = max(2 * ROUNDS_PER_EVALUATION, n_rounds)
+        work = WORK_PER_ROUND * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
         large = is_large(budget)
-        return cls(
-            max(least, n_rounds),
-            factor * ROUND_ROWS,
-            n_rows * n_outputs**OUTPUTS_EXPONENT * wide,
-            min_rate=MIN_RATES[large],
-            max_models=MAX_MODELS[large],
-        )
+        return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=MAX_MODELS[large])
 
     @property
-    def work(self) -> float:
-        """The rounds of trees with 31 leaves that all models have together."""
-        return max(float(self.n_rounds), self.round_rows / self.n_rows)
+    def trial_work(self) -> float:
+        """The largest part of the work that is for trials."""
+        return TRIAL_PART * self.work
+
+    def work_after(self, trial_work: float) -> float:
+        """Return the work of the final fit, after that of the trials."""
+        return self.work - min(trial_work, self.trial_work)
 
     def rounds_of(self, max_leaves: int | None) -> int:
         """Return the number of rounds of one model of trees with this many leaves."""

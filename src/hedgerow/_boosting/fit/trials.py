@@ -135,6 +135,8 @@ class KindTrial:
         Its parameters.
     max_rounds : int
         The rounds after which it ends at the latest.
+    round_work : float
+        The work of a round on all folds, in the unit of `Budget`.
     best : BestRound
         The best round so far, whose score is NaN if boosting diverged at once.
     scores : list of arrays
@@ -147,11 +149,12 @@ class KindTrial:
         self,
         kind: Parameters,
         max_rounds: int,
+        round_work: float,
         boosters: Sequence[FoldBooster],
         judge: Judge,
         metric: AnyMetric,
     ) -> None:
-        self.kind, self.max_rounds = kind, max_rounds
+        self.kind, self.max_rounds, self.round_work = kind, max_rounds, round_work
         self.best, self.scores = BestRound(tol=0.0), list[Floats]()
         self.is_over = False
         self._boosters, self._judge, self._metric = boosters, judge, metric
@@ -161,6 +164,11 @@ class KindTrial:
     def n_rounds(self) -> int:
         """The rounds so far."""
         return len(self._curve) * ROUNDS_PER_EVALUATION
+
+    @property
+    def work(self) -> float:
+        """The work so far."""
+        return self.n_rounds * self.round_work
 
     def steps(
         self, n_rounds: int, patience: int, report: Callable[[int, float], None]
@@ -229,12 +237,14 @@ class KindTrial:
 class Halving(NamedTuple):
     """How trials compete: the rounds of the first rung, who goes on, and for how long.
 
-    `patience` is the number of rounds without improvement after which a trial ends.
+    `patience` is the number of rounds without improvement after which a trial ends, `work` that of
+    all trials together.
     """
 
     first_rounds: int
     n_finalists: int
     patience: int
+    work: float
 
 
 def run_halving(
@@ -260,12 +270,22 @@ def run_halving(
     try:
         threads.run(chains(everyone, halving.first_rounds))
         finalists = sorted(_finalists(trials, halving.n_finalists, judge))
+        _share_work(halving.work, trials, [trials[number] for number in finalists])
         threads.run(chains(finalists, max(trial.max_rounds for trial in trials)))
     finally:
         threads.close()
     for number, trial in enumerate(trials):
         display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
     return [number for number in everyone if trials[number].is_over]
+
+
+def _share_work(work: float, trials: Sequence[KindTrial], finalists: Sequence[KindTrial]) -> None:
+    """Limit the rounds of the finalists by the work that is left, but not those of the others."""
+    left = work - sum(trial.work for trial in trials)
+    more = max(0.0, left / sum(trial.round_work for trial in finalists))
+    for trial in finalists:
+        n_rounds = trial.n_rounds + int(more) // ROUNDS_PER_EVALUATION * ROUNDS_PER_EVALUATION
+        trial.max_rounds = min(trial.max_rounds, n_rounds)
 
 
 def _finalists(trials: Sequence[KindTrial], n_finalists: int, judge: Judge) -> set[int]:
