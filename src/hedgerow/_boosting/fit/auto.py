@@ -25,7 +25,7 @@ from hedgerow._boosting.fit.fit_data import (
     is_auto,
     usable_folds,
 )
-from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for
+from hedgerow._boosting.fit.kinds import Parameters, bins_for, is_random, kinds_for
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
     Halving,
@@ -43,21 +43,22 @@ from hedgerow._estimator import TableEstimator
 
 # The holdout is a fifth of the rows. There are several below these numbers of rows, for one output.
 N_FOLDS = 5
-HOLDOUTS_BELOW = {1000: 5, 2000: 3, 5000: 2}
-MAX_HOLDOUTS_IF_SMALL, MIN_HOLDOUTS_IF_LARGE = 3, 2  # with a small or large budget
+HOLDOUTS_BELOW = {800: 4, 1800: 2}
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
 # The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
-# of the rounds of a model, and it may have more times as many if they would have gained from it.
-TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
+# of the rounds of a model.
+TRIAL_PARTS = (1 / 2, 1 / 3)
+# A model may have this many times twice the rounds of a trial that would have gained from them.
+MAX_DOUBLINGS = 2
 # Where models would have to learn faster than that, fewer are better.
-RATES_FOR_MEAN = (0.15, 0.1)
+RATES_FOR_MEAN = (0.2, 0.15)
 # Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung, on
-# one holdout: means of several are comparable sooner.
-PATIENCE, FIRST_RUNG = 50, 45
+# one holdout and on several, whose mean is comparable sooner.
+PATIENCE, FIRST_RUNGS = 50, (45, 30)
 # On many rows, slow learners need longer to catch up: rows per round, and the most rounds.
 ROWS_PER_RUNG, LONGEST_RUNG = 400, 90
-N_FINALISTS = (3, 5)  # the kinds that go on after the first rung; with a large budget
+N_FINALISTS = (2, 5)  # the kinds that go on after the first rung; with a large budget
 
 
 def choose_parameters(
@@ -79,9 +80,9 @@ def choose_parameters(
     size = n_rows * sqrt(problem.loss.n_outputs)
     n_used = next((n for below, n in HOLDOUTS_BELOW.items() if size < below), 1)
     if is_small(settings.estimator.budget):
-        n_used = min(n_used, MAX_HOLDOUTS_IF_SMALL)
+        n_used = 1
     elif is_large(settings.estimator.budget):
-        n_used = N_FOLDS if n_used > 1 else MIN_HOLDOUTS_IF_LARGE
+        n_used += 1
     folds = list(islice(usable_folds(problem, settings, data.train, N_FOLDS), n_used))
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
@@ -104,6 +105,8 @@ class Search:
         more_rows: float,
     ) -> None:
         self._estimator, self._metric, self._more_rows = settings.estimator, metric, more_rows
+        n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
+        settings = settings.with_chosen(bins_for(self._estimator, n_rows))
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
         n_trained = sum(train.table.n_rows for train, _ in folds)
         self._trained_part = n_trained / sum(dataset.table.n_rows for dataset in folds[0])
@@ -114,15 +117,19 @@ class Search:
         is_native = problem.is_native and not isinstance(metric, UserMetric)
         is_alone = workers().size == 1 and settings.params.device == "cpu"
         self._n_workers = settings.n_threads if is_native and is_alone else 1
-        n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         self._n_rows = n_rows
         n_columns = self._folds[0].training_set.train.table.n_features
         self._kinds = kinds_for(self._estimator, n_rows, n_columns)
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
         n_outputs = problem.loss.n_outputs
         self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
-        self._doublings = MAX_DOUBLINGS[self._is_forgiving]
-        self._budget = Budget.of(n_rows, n_outputs, self._estimator.budget, per_tree)
+        self._budget = Budget.of(
+            n_rows,
+            n_outputs,
+            self._estimator.budget,
+            per_tree,
+            is_squared_error=self._is_forgiving,
+        )
         self._work_left = self._budget.work
 
     def run(self) -> Choice:
@@ -148,8 +155,8 @@ class Search:
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
-        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, FIRST_RUNG), LONGEST_RUNG)
-        first_rung /= sqrt(len(self._folds))
+        first_rung = FIRST_RUNGS[len(self._folds) > 1]
+        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, first_rung), LONGEST_RUNG)
         work = self._budget.trial_work
         n_first = max(2, int(first_rung * slow) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
         halving = Halving(n_first, n_finalists, int(PATIENCE * slow), work)
@@ -199,7 +206,7 @@ class Search:
         """
         if n_members > 1 and is_auto(self._estimator.learning_rate):
             return [trials[i] for i in select_members(trials, n_members, self._judge)]
-        best = self._judge.best([trial.expected_score(self._doublings) for trial in trials])
+        best = self._judge.best([trial.expected_score(doublings=1) for trial in trials])
         assert best is not None
         return [trials[best]] * n_members
 
@@ -210,7 +217,9 @@ class Search:
 
     def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""
-        factor = max(self._more_rows, trial.more_rounds_factor(self._doublings))
+        is_cautious = is_small(self._estimator.budget) and not self._is_forgiving
+        doublings = 1 if is_cautious else MAX_DOUBLINGS
+        factor = max(self._more_rows, trial.more_rounds_factor(doublings))
         return self._rate * trial.best.round * factor
 
     def _rounds_for_mean(self, trial: KindTrial) -> float:
@@ -240,5 +249,9 @@ def _without_rounds(member: Parameters) -> Parameters:
 
 
 def _replacing_auto(estimator: TableEstimator, chosen: Parameters) -> dict[str, Any]:
-    """Return the chosen values of parameters that are "auto"."""
-    return {name: value for name, value in chosen.items() if is_auto(getattr(estimator, name))}
+    """Return the chosen values of parameters that are "auto", and `max_bins`, a maximum."""
+    return {
+        name: value
+        for name, value in chosen.items()
+        if name == "max_bins" or is_auto(getattr(estimator, name))
+    }

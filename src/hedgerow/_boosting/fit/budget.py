@@ -11,17 +11,21 @@ from math import sqrt
 
 from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
 
-BUDGET_FACTORS = {"quick": 0.2, "balanced": 1.0, "thorough": 4.0}
-MAX_RATE = 0.15  # of the final fit
+BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
+MAX_RATE = 0.2  # of the final fit
 # The lowest learning rate of the final fit and the largest number of models, a power of 2, for
 # budgets below and from this factor on.
 LARGE_FACTOR = 2.0
 SMALL_FACTOR = 0.25
 MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
+# From this number of rows on there is memory for two models: each has scores, gradients and lists
+# of rows of its own (`_data/memory.py`).
+MANY_ROWS, MAX_MODELS_OF_MANY_ROWS = 200_000, 2
 MAX_SLOWDOWN = 10.0
-# All work as a multiple of the rounds of one model, and the largest part of it for trials. Small
-# tables have time for more: below this number of rows, by the square root of their ratio.
-WORK_PER_ROUND, TRIAL_PART, FEW_ROWS = 1.6, 0.55, 2500
+# All work as a multiple of the rounds of one model, and the largest part of it for trials. For the
+# squared error, whose gradients and leaves cost other libraries least, it is less; small tables have
+# time for more: below this number of rows, by the square root of their ratio.
+WORK_PER_ROUND, TRIAL_PART, FEW_ROWS = (2.0, 1.25), 0.55, 2500
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
 # The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
 COST_EXPONENT = 0.35
@@ -50,16 +54,25 @@ class Budget:
     max_models: int = 4
 
     @classmethod
-    def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
+    def of(
+        cls,
+        n_rows: int,
+        n_outputs: int,
+        budget: str | float,
+        n_columns: float = 1,
+        *,
+        is_squared_error: bool = False,
+    ) -> Budget:
         """Return the work for the parameter `budget`, given the columns that a tree uses."""
         factor = _factor(budget)
         slow = max(n_columns / MANY_COLUMNS, 1.0)
         many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
         n_rounds = max(2 * ROUNDS_PER_EVALUATION, n_rounds)
-        work = WORK_PER_ROUND * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
+        work = WORK_PER_ROUND[is_squared_error] * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
         large = is_large(budget)
-        return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=MAX_MODELS[large])
+        max_models = MAX_MODELS[large] if n_rows < MANY_ROWS else MAX_MODELS_OF_MANY_ROWS
+        return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=max_models)
 
     @property
     def trial_work(self) -> float:

@@ -256,7 +256,7 @@ def run_halving(
 ) -> list[int]:
     """Boost all trials for some rounds, then the best to the end.
 
-    Return the indices of the trials that are over: the others were left behind.
+    Return the indices of those, and of trials that ended by themselves.
     """
 
     def chains(numbers: Iterable[int], n_rounds: int) -> list[Chain]:
@@ -276,7 +276,7 @@ def run_halving(
         threads.close()
     for number, trial in enumerate(trials):
         display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
-    return [number for number in everyone if trials[number].is_over]
+    return [number for number in everyone if number in finalists or trials[number].is_over]
 
 
 def _share_work(work: float, trials: Sequence[KindTrial], finalists: Sequence[KindTrial]) -> None:
