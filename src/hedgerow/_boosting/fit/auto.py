@@ -11,10 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
-from hedgerow._boosting.fit.budget import MAX_RATE, Budget, cost, is_large, is_small, slowdown
+import numpy as np
+
+from hedgerow._boosting.fit.budget import (
+    MAX_RATE,
+    USUAL_BINS,
+    Budget,
+    cost,
+    is_large,
+    is_small,
+    slowdown,
+)
 from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TRIAL_RATE, Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import (
@@ -26,6 +36,7 @@ from hedgerow._boosting.fit.fit_data import (
     usable_folds,
 )
 from hedgerow._boosting.fit.kinds import Parameters, bins_for, is_random, kinds_for
+from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
     Halving,
@@ -44,13 +55,12 @@ from hedgerow._estimator import TableEstimator
 # The holdout is a fifth of the rows. There are several below these numbers of rows, for one output.
 N_FOLDS = 5
 HOLDOUTS_BELOW = {800: 4, 1800: 2}
+MIN_OF_CLASS = 1000  # rows of the rarer of two classes, below which there are two
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
 # The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
-# of the rounds of a model.
-TRIAL_PARTS = (1 / 2, 1 / 3)
-# A model may have this many times twice the rounds of a trial that would have gained from them.
-MAX_DOUBLINGS = 2
+# of the rounds of a model, and it may have more times as many if they would have gained from it.
+TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Where models would have to learn faster than that, fewer are better.
 RATES_FOR_MEAN = (0.2, 0.15)
 # Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung, on
@@ -79,6 +89,8 @@ def choose_parameters(
     n_rows = workers().count(data.train.table.n_rows)
     size = n_rows * sqrt(problem.loss.n_outputs)
     n_used = next((n for below, n in HOLDOUTS_BELOW.items() if size < below), 1)
+    if _rows_of_rarer_class(problem, data.train) < MIN_OF_CLASS:
+        n_used = max(n_used, 2)
     if is_small(settings.estimator.budget):
         n_used = 1
     elif is_large(settings.estimator.budget):
@@ -87,6 +99,14 @@ def choose_parameters(
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
     return Search(problem, data.metrics[0], settings, folds, more_rows=MORE_ROWS_FACTOR).run()
+
+
+def _rows_of_rarer_class(problem: Problem, train: Dataset) -> float:
+    """Return how many rows the rarer of two classes has; infinity if there are not two."""
+    if problem.classes is None or problem.loss.n_outputs > 1 or train.target.ndim > 1:
+        return inf
+    n_second = workers().count(int(np.count_nonzero(train.target)))
+    return min(n_second, workers().count(len(train.target)) - n_second)
 
 
 class Search:
@@ -128,6 +148,7 @@ class Search:
             n_outputs,
             self._estimator.budget,
             per_tree,
+            n_bins=_mean_bins(self._folds[0].training_set),
             is_squared_error=self._is_forgiving,
         )
         self._work_left = self._budget.work
@@ -217,8 +238,7 @@ class Search:
 
     def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""
-        is_cautious = is_small(self._estimator.budget) and not self._is_forgiving
-        doublings = 1 if is_cautious else MAX_DOUBLINGS
+        doublings = MAX_DOUBLINGS[self._is_forgiving]
         factor = max(self._more_rows, trial.more_rounds_factor(doublings))
         return self._rate * trial.best.round * factor
 
@@ -242,6 +262,12 @@ class Search:
     @property
     def _slowest_rate(self) -> float:
         return self._budget.min_rate if is_auto(self._estimator.learning_rate) else self._rate
+
+
+def _mean_bins(training_set: TrainingSet) -> float:
+    """Return the mean number of bins of a feature; categories cost as much as many bins."""
+    binner = training_set.binner
+    return float(np.mean(np.where(binner.is_categorical, USUAL_BINS, binner.n_bins)))
 
 
 def _without_rounds(member: Parameters) -> Parameters:

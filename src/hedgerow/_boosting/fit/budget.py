@@ -22,10 +22,12 @@ MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
 # of rows of its own (`_data/memory.py`).
 MANY_ROWS, MAX_MODELS_OF_MANY_ROWS = 200_000, 2
 MAX_SLOWDOWN = 10.0
-# All work as a multiple of the rounds of one model, and the largest part of it for trials. For the
-# squared error, whose gradients and leaves cost other libraries least, it is less; small tables have
-# time for more: below this number of rows, by the square root of their ratio.
-WORK_PER_ROUND, TRIAL_PART, FEW_ROWS = (2.0, 1.25), 0.55, 2500
+# All work as a multiple of the rounds of one model, such that it takes up to a quarter of the time of
+# CatBoost's thousand trees: they take it longer with other losses than the squared error, and with
+# features of this many bins than with those of few. Small tables have time for more: below this
+# number of rows, by the square root of their ratio. And the largest part of the work for trials.
+WORK_PER_ROUND, USUAL_BINS, LEAST_FOR_BINS, FEW_ROWS = (2.5, 1.7), 127, 0.7, 2500
+TRIAL_PART = 0.55
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
 # The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
 COST_EXPONENT = 0.35
@@ -61,15 +63,20 @@ class Budget:
         budget: str | float,
         n_columns: float = 1,
         *,
+        n_bins: float = USUAL_BINS,
         is_squared_error: bool = False,
     ) -> Budget:
-        """Return the work for the parameter `budget`, given the columns that a tree uses."""
+        """Return the work for the parameter `budget`.
+
+        `n_columns` is the number of columns that a tree uses, `n_bins` the mean of their bins.
+        """
         factor = _factor(budget)
         slow = max(n_columns / MANY_COLUMNS, 1.0)
         many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
         n_rounds = max(2 * ROUNDS_PER_EVALUATION, n_rounds)
         work = WORK_PER_ROUND[is_squared_error] * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
+        work *= min(max(n_bins / USUAL_BINS, LEAST_FOR_BINS), 1.0)
         large = is_large(budget)
         max_models = MAX_MODELS[large] if n_rows < MANY_ROWS else MAX_MODELS_OF_MANY_ROWS
         return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=max_models)
