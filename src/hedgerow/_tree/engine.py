@@ -245,7 +245,9 @@ class HistogramEngine:
 
         `sampling` is the fraction of the rows in a round, and the seed by which they are sampled.
         """
-        parameters = loss.parameters(target[0] if len(target) == 1 else target, self._scores, weights)
+        parameters = loss.parameters(
+            target[0] if len(target) == 1 else target, self._scores, weights
+        )
         is_pending, self._pending = self._pending, False
         arrays, n_nodes, n_sets = _native.boost_rounds(
             self._growers,

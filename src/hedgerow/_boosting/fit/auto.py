@@ -176,8 +176,8 @@ class Search:
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
-        first_rung = FIRST_RUNGS[len(self._folds) > 1]
-        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, first_rung), LONGEST_RUNG)
+        usual = FIRST_RUNGS[len(self._folds) > 1]
+        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, usual), LONGEST_RUNG)
         work = self._budget.trial_work
         n_first = max(2, int(first_rung * slow) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
         halving = Halving(n_first, n_finalists, int(PATIENCE * slow), work)

@@ -72,7 +72,8 @@ def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Pa
     kinds: list[Parameters] = []
     for each in _kinds_by_time(estimator, n_rows):
         params = resolve_auto(estimator, _sampled(each, n_columns))
-        kind = {name: getattr(params, name) for name in each} | bins_for(estimator, n_rows)
+        chosen = {name: getattr(params, name) for name in each}
+        kind = {**chosen, **bins_for(estimator, n_rows)}
         if kind not in kinds and _is_possible(params):
             kinds.append(kind)
     return kinds if estimator.max_depth is None else _limit_depth(kinds, estimator)
