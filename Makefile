@@ -41,9 +41,11 @@ check: .venv/packages
 tidy: build/dev/build.ninja
 	find native -name '*.cpp' | sort | xargs -n 1 -P 2 $(BIN)/clang-tidy -p build/dev --quiet
 
-# The package's stub is written anew from the declarations of parameters; the build of make dev will do.
+# The package's stub and the tables of docs/parameters.md are written anew from the declarations of parameters;
+# the build of make dev will do.
 format: .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	$(BIN)/python -m tools.stubs
+	$(BIN)/python -m tools.parameter_tables
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE_SOURCES)

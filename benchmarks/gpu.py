@@ -27,8 +27,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow import _native
-from hedgerow._boosting.fit import round_grower
-from hedgerow._cuda import memory
+from hedgerow._cuda import memory, self_check
 from hedgerow._cuda.device import CudaDevice
 from hedgerow._cuda.engine import CudaEngine
 from hedgerow._cuda.intake import bin_on_device
@@ -290,17 +289,18 @@ def by_step(times, n_rounds):
 
 def profile(arguments):
     """The time of each kernel in a few rounds, without graphs."""
-    usual = round_grower.open_checked_device
+    usual = self_check.open_checked_device
     for name in arguments.shapes:
         shape = SHAPES[name]
         X, y = shape.data()
         n_rounds = 10
         for measured in (False, True):  # the first fit compiles
             ProfiledDevice.totals.clear()
-            round_grower.open_checked_device = lambda _: ProfiledDevice()
+            device = ProfiledDevice()
+            self_check.open_checked_device = lambda _, opened=device: opened
             model = shape.model(n_estimators=n_rounds, device="cuda", n_jobs=arguments.threads)
             model.fit(X if measured else X[:50_000], y if measured else y[:50_000])
-        round_grower.open_checked_device = usual
+        self_check.open_checked_device = usual
         rounds = {
             kernel: {
                 "ms_per_round": round(sum(times) / n_rounds, 4),

@@ -1,7 +1,15 @@
-"""What all tests share: their order, and signals as an interactive shell leaves them."""
+"""What all tests share: their order, threads that sleep, and signals as a shell leaves them."""
 
+import gc
+import os
 import signal
 import threading
+
+# The processes of the suite share the cores. Threads of other libraries would spin on them while
+# they wait: those of OpenMP (scikit-learn, LightGBM, XGBoost), and of NumPy's and SciPy's BLAS.
+# They read this when they are loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
@@ -16,3 +24,9 @@ if threading.current_thread() is threading.main_thread():
 def pytest_collection_modifyitems(items):
     """Begin with slow tests, so that at the end no process of the suite waits for another's."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish():
+    """Keep the many objects of collected tests out of the garbage collector's way."""
+    gc.collect()
+    gc.freeze()

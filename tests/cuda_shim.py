@@ -40,6 +40,7 @@ class ShimDevice:
     histogram_threads = 64
     histogram_columns = 32
     free_bytes = 1 << 34
+    shared_bytes = 64 << 10
 
     def __init__(self, n_processors=1):
         self.n_processors = n_processors
@@ -76,6 +77,15 @@ class ShimDevice:
 
     def recorded(self, queue):
         return queue
+
+    def sort_rows(self, array):
+        array.sort(axis=1)
+
+    def smallest(self, numbers, n, bound):
+        places = np.flatnonzero(numbers <= np.uint64(bound))
+        if len(places) < n:
+            return None
+        return places[numbers[places] <= np.sort(numbers[places])[n - 1]]
 
     def launch(self, kernel, grid, threads, *args, shared_bytes=0):
         values = [

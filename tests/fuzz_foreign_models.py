@@ -2,7 +2,7 @@
 
 It is refused with ModelFileError and nothing else; a model must predict without an error.
 
-    python tests/fuzz_foreign_models.py [number of files] [seed]
+    python tests/fuzz_foreign_models.py [number of files] [seed] [seconds after which to stop]
 
 Files are damaged blindly (bytes and lines) and on purpose (a number or field of JSON becomes an odd
 one). A file that fails is kept, and its name printed.
@@ -10,6 +10,7 @@ one). A file that fails is kept, and its name printed.
 
 import copy
 import json
+import math
 import random
 import sys
 import tempfile
@@ -56,8 +57,8 @@ def originals():
             ({"booster": "dart", "rate_drop": 0.5}, y),
         )
     ]
-    folder = Path(__file__).parent / "importing" / "catboost"
-    cat = [path.read_bytes() for path in folder.glob("*.json") if path.stem != "scores"]
+    folder = Path(__file__).parent / "importing"
+    kept = [path.read_bytes() for path in sorted(folder.glob("*/*.json")) if path.stem != "scores"]
     # Without the parameters, which nobody reads and which are most of a text.
     texts = [
         text.partition("\nfeature_importances")[0] + text[text.rfind("\npandas") :]
@@ -67,7 +68,7 @@ def originals():
         *(("txt", text.encode()) for text in texts),
         *(("json", bytes(booster.save_raw("json"))) for booster in boosters),
         *(("ubj", bytes(booster.save_raw("ubj"))) for booster in boosters),
-        *(("json", data) for data in cat),
+        *(("json", data) for data in kept),  # of CatBoost and of old versions of XGBoost
     ]
 
 
@@ -124,8 +125,10 @@ def with_other_value(data, rng):
     """Change a value of a JSON document."""
     document = json.loads(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        path = rng.choice(list(places(document)))
-        inside = document
+        paths = list(places(document))
+        if not paths:  # an earlier change deleted all there was
+            break
+        path, inside = rng.choice(paths), document
         for key in path[:-1]:
             inside = inside[key]
         kind = rng.randrange(4)
@@ -165,13 +168,17 @@ def try_file(path, rows):
     return False
 
 
-def fuzz(n_files, seed, folder):
-    """Read mutated files; return how many were refused, and the longest time of one."""
+def fuzz(n_files, seed, folder, seconds=math.inf):
+    """Read mutated files; return how many were read and refused, and the longest time of one."""
     rng = random.Random(seed)
     rows = np.random.default_rng(0).normal(size=(20, 1))
     rows[::5] = np.nan
     files, refused, slowest = originals(), 0, 0.0
+    end = time.perf_counter() + seconds
     for number in range(n_files):
+        if time.perf_counter() > end:
+            n_files = number
+            break
         ending, original = rng.choice(files)
         data = rng.choice(MUTATIONS[ending])(original, rng)
         path = folder / f"fuzz-{seed}.{ending}"
@@ -187,14 +194,15 @@ def fuzz(n_files, seed, folder):
             raise
         slowest = max(slowest, time.perf_counter() - begin)
     assert slowest < SECONDS_FOR_ONE, f"a file took {slowest} s"
-    return refused, slowest
+    return n_files, refused, slowest
 
 
 if __name__ == "__main__":
-    n_files, seed = (
-        int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((1, 1000), (2, 1))
+    n_files, seed, seconds = (
+        int(sys.argv[i]) if len(sys.argv) > i else default
+        for i, default in ((1, 1000), (2, 1), (3, math.inf))
     )
     begin = time.perf_counter()
-    refused, slowest = fuzz(n_files, seed, Path(tempfile.gettempdir()))
-    seconds = time.perf_counter() - begin
-    print(f"{n_files} files in {seconds:.0f} s: {refused} refused, slowest {slowest:.2f} s")
+    n_read, refused, slowest = fuzz(n_files, seed, Path(tempfile.gettempdir()), seconds)
+    took = time.perf_counter() - begin
+    print(f"{n_read} files in {took:.0f} s: {refused} refused, slowest {slowest:.2f} s")

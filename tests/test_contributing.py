@@ -78,7 +78,7 @@ def test_there_is_an_example_for_each_recipe():
 
 @pytest.mark.parametrize(("path", "before"), hunks(GUIDE))
 def test_examples_fit_the_sources(path, before):
-    assert before in (ROOT / path).read_text(encoding="utf-8")
+    assert (ROOT / path).read_text(encoding="utf-8").count(before) == 1
 
 
 @pytest.mark.parametrize("title", MOST_FILES)

@@ -84,6 +84,18 @@ def test_regions_work_whether_the_team_is_awake_or_asleep(pause):
         assert visits_each_index_once(3, 20)
 
 
+@settings(max_examples=100, deadline=None)
+@given(n_threads=st.integers(0, 8), each=st.integers(1, 9), count=st.integers(0, 60))
+def test_every_task_with_an_owner_runs_once_wherever_that_is(n_threads, each, count):
+    seen = visits(count)
+    assert testing.count_owned_visits(n_threads, each, seen) <= count
+    assert (seen == 1).all()
+
+
+def test_the_caller_alone_owns_what_it_runs():
+    assert testing.count_owned_visits(1, 20, visits(20)) == 20
+
+
 def test_a_nested_region_visits_every_pair_once():
     seen = visits(40 * 30)
     testing.count_nested_visits(3, 30, seen)

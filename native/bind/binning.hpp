@@ -17,6 +17,7 @@
 #include "table/infinity.hpp"
 #include "table/joint_columns.hpp"
 #include "table/row_digest.hpp"
+#include "table/row_lists.hpp"
 #include "table/sketch.hpp"
 #include "table/thresholds.hpp"
 
@@ -453,6 +454,20 @@ void bind_infinity(nb::module_& m) {
 inline void bind(nb::module_& m) {
   bind_sketch(m);
   bind_digest(m);
+  m.def(
+      "examine_row_lists",
+      [](In<std::int32_t, 1> starts, In<std::int32_t, 1> columns, std::size_t n_columns,
+         int threads) {
+        RowListsState state;
+        {
+          GilReleased release;
+          state = examine_row_lists({starts.data(), starts.size()},
+                                    {columns.data(), columns.size()}, n_columns, threads);
+        }
+        return nb::make_tuple(state.are_valid, state.are_sorted, state.are_unique);
+      },
+      "starts"_a.noconvert(), "columns"_a.noconvert(), "n_columns"_a, "threads"_a,
+      "Whether the rows of a sparse table are valid, sorted, and without repeated columns.");
   bind_infinity<float>(m);
   bind_infinity<double>(m);
   bind_thresholds(m);

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "bind/conversions.hpp"
 #include "bind/gil.hpp"
@@ -14,6 +15,17 @@
 namespace hedgerow::bind_target_statistics {
 
 inline void bind(nb::module_& m) {
+  m.def(
+      "order_by_place",
+      [](In<std::uint64_t, 1> places, int threads) {
+        std::vector<std::int64_t> order(places.size());
+        {
+          GilReleased release;
+          order_by_place({places.data(), places.size()}, order, threads);
+        }
+        return to_numpy<std::int64_t>(order);
+      },
+      "places"_a, "threads"_a, "The rows in increasing order of their places, random numbers.");
   m.def(
       "sums_before",
       [](In<std::int32_t, 1> codes, std::optional<In<std::int64_t, 1>> amount,

@@ -15,6 +15,7 @@
 
 #include "bind/gil.hpp"
 #include "core/interrupt.hpp"
+#include "core/owned_tasks.hpp"
 #include "core/threads.hpp"
 
 namespace hedgerow::bind_threads {
@@ -47,6 +48,17 @@ using Visits = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::
 
 void count_visits(int threads, Visits visits) {
   hedgerow::parallel_for(threads, visits.size(), [&](std::size_t i) { visits(i) += 1; });
+}
+
+// Returns how many tasks ran in the slot that owns them: task i is that of slot i / each.
+std::size_t count_owned_visits(int threads, std::size_t each, Visits visits) {
+  std::atomic<std::size_t> at_home{0};
+  const auto owner = [&](std::size_t i) { return i / each; };
+  hedgerow::parallel_for_owned(threads, visits.size(), owner, [&](std::size_t i, int slot) {
+    visits(i) += 1;
+    at_home += owner(i) == static_cast<std::size_t>(slot);
+  });
+  return at_home;
 }
 
 void count_nested_visits(int threads, std::size_t inner, Visits visits) {
@@ -154,6 +166,8 @@ inline void bind(nb::module_& m) {
   testing.attr("__name__") = "testing";  // without the module's own prefix: not for the stubs
   const auto release = nb::call_guard<GilReleased>();
   testing.def("count_visits", count_visits, "threads"_a, "visits"_a.noconvert(), release);
+  testing.def("count_owned_visits", count_owned_visits, "threads"_a, "each"_a,
+              "visits"_a.noconvert(), release);
   testing.def("count_nested_visits", count_nested_visits, "threads"_a, "inner"_a,
               "visits"_a.noconvert(), release);
   testing.def("count_team_visits", count_team_visits, "teams"_a, "threads_each"_a, "inner"_a,

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,9 @@ class NodeTotals {
     return std::clamp(gain, 0.0, kEveryNumber);
   }
 
+  // By the error: the score of the node itself, which only splits that gain exceed.
+  Score of_node() const { return {largest, std::numeric_limits<double>::infinity()}; }
+
   const Impurity impurity;
 
  private:
@@ -82,9 +86,7 @@ class CandidateSearch {
         weight_(capacity_),
         amount_(capacity_),
         score_(capacity_) {
-    if (rules.impurity != Impurity::error) return;
-    tie_.resize(capacity_);
-    largest_.resize(2 * capacity_);
+    if (rules.impurity == Impurity::error) correct_.resize(capacity_);
   }
 
   std::size_t words() const { return static_cast<std::size_t>(kind_.n_words()); }
@@ -115,7 +117,18 @@ class CandidateSearch {
   std::uint64_t* slots() { return sums_.data(); }
   std::uint32_t* positions() { return position_.data(); }
 
-  void evaluate(std::size_t n) { n == 1 ? evaluate_blocks<1>(n) : evaluate_blocks<kLanes>(n); }
+  void evaluate(std::size_t n) {
+    if (n > 0) score_and_compare(n);
+  }
+
+  // By the error: whether a candidate between these two left sides can have fewer errors than the
+  // node and no more than the best so far. With class j on the left and another, k, on the right,
+  // no more is correct than what j has on the left at the end, and k on the right at the beginning.
+  bool within_reach(const std::uint64_t* begin, const std::uint64_t* end) const
+    requires(!Kind::kHasNumbers)
+  {
+    return beats({static_cast<double>(most_of_two_classes(begin, end)), kEveryNumber}, best_);
+  }
 
   // The best candidate of the feature, the first of equals.
   bool found() const { return found_; }
@@ -129,142 +142,46 @@ class CandidateSearch {
   // Candidates are evaluated in blocks of this many, so that no loop has a scalar remainder.
   // Whatever follows the last candidate is evaluated with its block and ignored.
   static constexpr std::size_t kLanes = 8;
+  // Scores below this share of the highest are beaten by it.
+  static constexpr double kNearly = 1.0 - 0x1p-35;
 
-  template <std::size_t lanes, class Each>
-  static void for_blocks(std::size_t n_full, Each each) {
-    for (std::size_t start = 0; start < n_full; start += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) each(start + lane);
+  std::int64_t most_of_two_classes(const std::uint64_t* begin, const std::uint64_t* end) const
+    requires(!Kind::kHasNumbers)
+  {
+    std::int64_t most = 0, left = 0, right = 0;  // of the classes before v
+    for (int v = 0; v < kind_.n_values(); ++v) {
+      const std::int64_t on_left = kind_.units(end, v);
+      const std::int64_t on_right = kind_.units(totals_->sums, v) - kind_.units(begin, v);
+      if (v > 0) most = std::max({most, left + on_right, on_left + right});
+      left = std::max(left, on_left);
+      right = std::max(right, on_right);
     }
-  }
-
-  template <std::size_t lanes>
-  void evaluate_blocks(std::size_t n) {
-    const std::size_t n_full = (n + lanes - 1) / lanes * lanes;
-    weigh<lanes>(n_full);
-    const bool by_error = totals_->impurity == Impurity::error;
-    if (by_error) {
-      score_error<lanes>(n_full);
-    } else if (is_entropy(totals_->impurity)) {
-      score_entropy<lanes>(n, n_full);
-    } else {
-      score_quadratic<lanes>(n_full, score_.data());
-    }
-    if (min_count_ > 1) rule_out_few<lanes>(n_full);
-    if (min_weight_ > 0.0) rule_out_light<lanes>(n_full);
-    std::fill(score_.data() + n, score_.data() + n_full, kNoScore);
-    const Score most{highest<lanes>(n_full), by_error ? kEveryNumber : 0.0};
-    if (!beats(most, best_)) return;
-    if (by_error) score_quadratic<lanes>(n_full, tie_.data());
-    for (std::size_t i = 0; i < n; ++i) {
-      const Score score{score_[i], by_error ? tie_[i] : 0.0};
-      if (!beats(score, best_)) continue;
-      best_ = score;
-      best_weight_ = weight_[i];
-      best_position_ = position_[i];
-      best_missing_left_ = missing_left_;
-      found_ = true;
-    }
+    return most;
   }
 
   const std::uint64_t* sums_at(std::size_t i) const { return sums_.data() + i; }
-
+  void score_and_compare(std::size_t n);
+  void compare_errors(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  std::size_t keep_fewest_errors(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  void count_correct(std::size_t n)
+    requires(!Kind::kHasNumbers);
+  void challenge(std::size_t i, const Score& score);
   template <std::size_t lanes>
-  void weigh(std::size_t n) {
-    double* __restrict weight = weight_.data();
-    for_blocks<lanes>(n, [&](std::size_t i) { weight[i] = kind_.weight(sums_at(i), capacity_); });
-  }
-
+  void evaluate_blocks(std::size_t n);
   template <std::size_t lanes>
-  const double* amounts(int v, std::size_t n) {
-    double* __restrict amount = amount_.data();
-    for_blocks<lanes>(n,
-                      [&](std::size_t i) { amount[i] = kind_.amount(sums_at(i), v, capacity_); });
-    return amount;
-  }
-
-  // The formula above times W, which is constant within the node.
+  void weigh(std::size_t n);
   template <std::size_t lanes>
-  void score_quadratic(std::size_t n, double* __restrict score) {
-    const double W = totals_->weight;
-    const double* __restrict w = weight_.data();
-    std::fill_n(score, n, 0.0);
-    for (int v = Kind::kFirstTerm; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts<lanes>(v, n);
-      const double G = totals_->amount[static_cast<std::size_t>(v)];
-      for_blocks<lanes>(n, [&](std::size_t i) {
-        const double apart = W * g[i] - G * w[i];
-        score[i] += apart * apart;
-      });
-    }
-    for_blocks<lanes>(n, [&](std::size_t i) { score[i] /= w[i] * (W - w[i]); });
-  }
-
+  const double* amounts(int v, std::size_t n);
   template <std::size_t lanes>
-  void score_entropy(std::size_t n, std::size_t n_full) {
-    const double W = totals_->weight, n_outputs = kind_.target.n_outputs;
-    const double* __restrict w = weight_.data();
-    double* __restrict score = score_.data();
-    for (std::size_t i = 0; i < n; ++i) {
-      score[i] = -n_outputs * (x_log_x(w[i]) + x_log_x(W - w[i]));
-    }
-    for (int v = 0; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts<lanes>(v, n_full);
-      const double G = totals_->amount[static_cast<std::size_t>(v)];
-      for (std::size_t i = 0; i < n; ++i) score[i] += x_log_x(g[i]) + x_log_x(G - g[i]);
-    }
-  }
-
-  // The weight that both sides classify correctly: exact, as a sum of integers.
+  void score_quadratic(std::size_t n);
   template <std::size_t lanes>
-  void score_error(std::size_t n) {
-    double* __restrict left = largest_.data();
-    double* __restrict right = left + capacity_;
-    double* __restrict score = score_.data();
-    std::fill_n(left, n, 0.0);
-    std::fill_n(right, n, 0.0);
-    for (int v = 0; v < kind_.n_values(); ++v) {
-      const double* __restrict g = amounts<lanes>(v, n);
-      const double G = totals_->amount[static_cast<std::size_t>(v)];
-      for_blocks<lanes>(n, [&](std::size_t i) {
-        left[i] = std::max(left[i], g[i]);
-        right[i] = std::max(right[i], G - g[i]);
-      });
-    }
-    for_blocks<lanes>(n, [&](std::size_t i) { score[i] = left[i] + right[i]; });
-  }
-
-  // Both sides must have the minimum number of rows and the minimum weight of a leaf.
-  template <std::size_t lanes>
-  void rule_out_few(std::size_t n) {
-    const std::int64_t most = totals_->count - min_count_;
-    double* __restrict score = score_.data();
-    for_blocks<lanes>(n, [&](std::size_t i) {
-      const std::int64_t count = kind_.count(sums_at(i), capacity_);
-      score[i] = ((count < min_count_) | (count > most)) ? kNoScore : score[i];
-    });
-  }
-
-  template <std::size_t lanes>
-  void rule_out_light(std::size_t n) {
-    double* __restrict score = score_.data();
-    for_blocks<lanes>(n, [&](std::size_t i) {
-      const double lighter = std::min(weight_[i], totals_->weight - weight_[i]);
-      score[i] = lighter < min_weight_ ? kNoScore : score[i];
-    });
-  }
-
-  template <std::size_t lanes>
-  double highest(std::size_t n) const {
-    double top[lanes];
-    std::fill_n(top, lanes, kNoScore);
-    for (std::size_t start = 0; start < n; start += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const double score = score_[start + lane];
-        top[lane] = score > top[lane] ? score : top[lane];
-      }
-    }
-    return *std::max_element(top, top + lanes);
-  }
+  void score_entropy(std::size_t n, std::size_t n_full);
+  template <std::size_t lanes, class Number>
+  void rule_out_few(std::size_t n, Number* score, Number none);
+  template <std::size_t lanes, class Number>
+  void rule_out_light(std::size_t n, Number* score, Number none);
 
   Kind kind_;
   double min_weight_;
@@ -273,7 +190,7 @@ class CandidateSearch {
   std::vector<std::uint64_t> sums_;
   std::vector<std::uint32_t> position_;
   std::vector<double> weight_, amount_, score_;
-  std::vector<double> tie_, largest_;  // for the error
+  std::vector<std::int64_t> correct_;  // for the error
   const NodeTotals<Kind>* totals_ = nullptr;
   std::size_t n_ = 0;
   bool missing_left_ = false;
@@ -283,5 +200,12 @@ class CandidateSearch {
   std::uint32_t best_position_ = 0;
   bool best_missing_left_ = false;
 };
+
+// Compiled in candidate_search.cpp, for all kinds of targets.
+extern template class CandidateSearch<Classes<2>>;
+extern template class CandidateSearch<Classes<0>>;
+extern template class CandidateSearch<PackedClasses>;
+extern template class CandidateSearch<Numbers<1>>;
+extern template class CandidateSearch<Numbers<0>>;
 
 }  // namespace hedgerow::cart

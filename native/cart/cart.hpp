@@ -8,9 +8,9 @@
 //                  ByRowEngine (by_row_engine.hpp) for small nodes with random thresholds
 //   kinds.hpp      how rows of classes or numbers are summed; candidate_search.hpp scores splits,
 //                  gain_ratio.hpp compares the features' best ones as C4.5 does
-//   bins.hpp, sums.hpp, median.hpp   how an engine scans a feature: a histogram, or a sorted list
-//   by
-//                  impurities of sums or by the absolute error (deviation.hpp)
+//   bins.hpp, sums.hpp, median.hpp
+//                  how an engine scans a feature: a histogram, or a sorted list by impurities of
+//                  sums or by the absolute error (deviation.hpp)
 //
 // A row has a fixed-point weight with a count of one above it, and adds either that weight to the
 // sum of its class or its numbers to the sums of the outputs. Sums are integers, so a tree does not
@@ -96,10 +96,10 @@ struct FixedPointWeights {
   double weight_unit = 1.0;
   int count_shift = 32;
 
-  double weight(std::uint64_t sum) const {
-    return static_cast<double>(
-        static_cast<std::int64_t>(sum & ((std::uint64_t{1} << count_shift) - 1)));
+  std::int64_t units(std::uint64_t sum) const {
+    return static_cast<std::int64_t>(sum & ((std::uint64_t{1} << count_shift) - 1));
   }
+  double weight(std::uint64_t sum) const { return static_cast<double>(units(sum)); }
   std::int64_t count(std::uint64_t sum) const {
     return static_cast<std::int64_t>(sum >> count_shift);
   }

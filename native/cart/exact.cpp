@@ -349,14 +349,24 @@ class ListEngine {
 
   // The best split of the features tried, the first of equals.
   CartSplit best_of_tried(const CartNode& node, double weight) {
-    results_.assign(tried_.size(), ScanResult());
-    for_each(tried_.size(), node, [&](std::size_t i, ListScratch& scratch) {
-      results_[i] = search(node, tried_[i], scratch);
-    });
+    search_tried(node, criterion_.gains_first());
+    if (criterion_.gains_first() && !finds_gain()) search_tried(node, false);
     const bool by_ratio = rules_.impurity == Impurity::gain_ratio;
     const std::size_t best = by_ratio ? best_ratio(weight) : best_score();
     if (results_.empty() || !results_[best].found) return CartSplit();
     return split_of(node, tried_[best], results_[best]);
+  }
+
+  void search_tried(const CartNode& node, bool gains_only) {
+    results_.assign(tried_.size(), ScanResult());
+    for_each(tried_.size(), node, [&](std::size_t i, ListScratch& scratch) {
+      results_[i] = search(node, tried_[i], gains_only, scratch);
+    });
+  }
+
+  bool finds_gain() const {
+    return std::any_of(results_.begin(), results_.end(),
+                       [](const ScanResult& result) { return result.found; });
   }
 
   std::size_t best_score() const {
@@ -378,9 +388,10 @@ class ListEngine {
     return ratios.empty() ? 0 : found[ratios.best()];
   }
 
-  ScanResult search(const CartNode& node, int feature, ListScratch& scratch) const {
+  ScanResult search(const CartNode& node, int feature, bool gains_only,
+                    ListScratch& scratch) const {
     const SortedList<Words> list = list_of(static_cast<std::size_t>(feature), node);
-    ScanRequest request{feature, table_.is_categorical[feature], node.key, {}};
+    ScanRequest request{feature, table_.is_categorical[feature], node.key, {}, gains_only};
     if (rules_.random_thresholds && !request.categorical) {
       request.only = draw_position(list, feature, node.key).position;
     }

@@ -65,6 +65,7 @@ template <int kClasses>
 struct Classes {
   static constexpr int kWords = kClasses;
   static constexpr int kFirstTerm = kClasses == 2 ? 1 : 0;  // one class of two is enough
+  static constexpr int kTerms = kClasses == 2 ? 1 : 0;      // 0: not known at compile time
   static constexpr bool kHasNumbers = false;
   struct Contribution {
     std::uint64_t fixed_weight, label;
@@ -96,8 +97,11 @@ struct Classes {
   std::int64_t count(const std::uint64_t* sums, std::size_t stride = 1) const {
     return target.weights.count(all(sums, stride));
   }
+  std::int64_t units(const std::uint64_t* sums, int k, std::size_t stride = 1) const {
+    return target.weights.units(sums[static_cast<std::size_t>(k) * stride]);
+  }
   double amount(const std::uint64_t* sums, int k, std::size_t stride = 1) const {
-    return target.weights.weight(sums[static_cast<std::size_t>(k) * stride]);
+    return static_cast<double>(units(sums, k, stride));
   }
   double value(const std::uint64_t* sums, int k, double weight) const {
     return amount(sums, k) * target.weights.weight_unit / weight;
@@ -119,7 +123,7 @@ struct Classes {
 // above it the weight of the second class, and above that the count.
 struct PackedClasses {
   static constexpr int kWords = 1;
-  static constexpr int kFirstTerm = 1;
+  static constexpr int kFirstTerm = 1, kTerms = 1;
   static constexpr bool kHasNumbers = false;
   using Contribution = std::uint64_t;
   const CartTarget& target;
@@ -139,6 +143,10 @@ struct PackedClasses {
   double weight(const std::uint64_t* sums, std::size_t = 1) const { return number(*sums & mask); }
   std::int64_t count(const std::uint64_t* sums, std::size_t = 1) const {
     return static_cast<std::int64_t>(*sums >> 2 * bits);
+  }
+  std::int64_t units(const std::uint64_t* sums, int k, std::size_t = 1) const {
+    const std::uint64_t of_second = *sums >> bits & mask;
+    return static_cast<std::int64_t>(k == 1 ? of_second : (*sums & mask) - of_second);
   }
   double amount(const std::uint64_t* sums, int k, std::size_t = 1) const {
     const double of_second = number(*sums >> bits & mask);
@@ -160,7 +168,7 @@ struct PackedClasses {
 template <int kNumbers>
 struct Numbers {
   static constexpr int kWords = kNumbers ? kNumbers + 1 : 0;
-  static constexpr int kFirstTerm = 0;
+  static constexpr int kFirstTerm = 0, kTerms = kNumbers;
   static constexpr bool kHasNumbers = true;
   struct One {
     std::int64_t number;

@@ -54,6 +54,7 @@ struct ScanRequest {
   bool categorical;
   std::uint64_t key;                // of the node
   std::optional<std::size_t> only;  // the only position, if thresholds are random
+  bool gains_only = false;          // numeric: skip what is certain not to gain
 };
 
 // The best candidate.

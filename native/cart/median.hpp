@@ -88,6 +88,9 @@ class MedianCriterion {
     return best;
   }
 
+  // Only sums look for gains first.
+  static bool gains_first() { return false; }
+
   double gain(const Score& score) const {
     const double decrease =
         (deviation_ + score.value) * kind.target.gain_unit / kind.target.n_outputs;

@@ -35,7 +35,7 @@ struct alignas(64) Room {
 // The fewest histograms that growth needs: those of the leaves that are evaluated together, or of a
 // level.
 std::size_t fewest_slots(const GrowthParams& params, int leaves_ahead) {
-  const auto evaluated = static_cast<std::size_t>(2 * leaves_ahead + 2);
+  const auto evaluated = 2 * static_cast<std::size_t>(leaves_ahead) + 2;
   if (!params.is_symmetric()) return evaluated;
   return std::max(evaluated, std::size_t{1} << most_levels(params));
 }
@@ -547,6 +547,7 @@ std::vector<LeafDivision> DistributedEngine::divide_by(const LevelSearch& search
 void DistributedEngine::search_level(LevelSearch& search) {
   level_->begin(gradients_.fixed);
   std::vector<LevelLeaf> leaves;
+  leaves.reserve(search.leaves.size());
   for (const int leaf : search.leaves) leaves.push_back(level_->leaf(at(leaf).sum));
   std::vector<Split> found(own_columns().count());
   parallel_for(threads_, found.size(),

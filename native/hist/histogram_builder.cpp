@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/threads.hpp"
-
 namespace hedgerow::hist {
 namespace {
 
 // Rows that justify a histogram of their own, which is added to the others.
 constexpr std::size_t kRowsPerRun = 8192;
+// Bytes of a table that fits into the second-level cache of a core, beside gradients and
+// histograms.
+constexpr std::size_t kSmallTable = std::size_t{1} << 20;
 
 std::vector<Section> by_block(const std::vector<ColumnGroup>& groups) {
   std::vector<Section> blocks;
@@ -57,9 +58,27 @@ void HistogramBuilder::set_columns(const TreeColumns& columns) {
   }
   single_columns_.groups = columns.make_groups(1, 1);
   single_columns_.sections = one_by_one(single_columns_.groups);
+  if (static_cast<std::size_t>(bins_.n_columns) * bins_.n_rows <= kSmallTable) set_owners();
+}
+
+// Divides the columns evenly among as few owners as are as fast as all threads.
+void HistogramBuilder::set_owners() {
+  const std::size_t n_columns = columns_->columns().size();
+  const auto n_threads = static_cast<std::size_t>(std::max(threads_, 1));
+  const std::size_t each = (n_columns + n_threads - 1) / n_threads;
+  n_owners_ = static_cast<int>((n_columns + each - 1) / each);
+  if (!has_owners()) return;
+  owner_of_.resize(n_columns);
+  for (std::size_t i = 0; i < n_columns; ++i) {
+    owner_of_[i] = i * static_cast<std::size_t>(n_owners_) / n_columns;
+  }
+  Layout owned{columns_->groups_of(owner_of_), {}};
+  owned.sections = one_by_one(owned.groups);
+  layouts_.push_back(std::move(owned));
 }
 
 std::span<const Section> HistogramBuilder::sections(std::size_t n_sections) const {
+  if (has_owners() && n_sections > 1) return layouts_.back().sections;
   const auto fine_enough =
       std::find_if(layouts_.begin(), layouts_.end() - 1,
                    [&](const Layout& layout) { return layout.sections.size() >= n_sections; });
@@ -71,6 +90,7 @@ bool HistogramBuilder::divides_rows(std::size_t n_rows, int team) const {
 }
 
 std::size_t HistogramBuilder::runs_for(std::size_t n_rows, std::size_t n_tasks) const {
+  if (has_owners()) return 1;
   const std::size_t most = (n_tasks + blocks().size() - 1) / blocks().size();
   return std::clamp<std::size_t>(n_rows / kRowsPerRun, 1, std::max<std::size_t>(most, 1));
 }
@@ -127,7 +147,8 @@ void HistogramBuilder::build(const Gradients& gradients, const RowSet& rows, int
   RowRuns node{rows, histograms, runs_for(rows.count, n_threads)};
   if (node.count == 1) {
     const std::span<const Section> sections = this->sections(n_threads);
-    parallel_for(team, sections.size(), [&](std::size_t i, int slot) {
+    const auto section_of = [&](std::size_t i) { return sections[i]; };
+    run(team, sections.size(), section_of, [&](std::size_t i, int slot) {
       build_section(gradients, rows, sections[i], slot,
                     histograms + sections[i].front().first * kColumnStride);
     });

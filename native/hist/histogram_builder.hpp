@@ -2,12 +2,18 @@
 // that each row is read once; in smaller ones they divide the columns, which leaves nothing to add
 // up. The functions that build a part are tasks: an engine runs those of several nodes side by
 // side.
+//
+// A table that fits into the cache of every core is divided in one way throughout: each column has
+// an owner, the thread that builds, subtracts and scans its histograms in every node. In larger
+// tables it costs too much that so many threads read all rows.
 #pragma once
 #include <cstddef>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/owned_tasks.hpp"
+#include "core/threads.hpp"
 #include "hist/histogram.hpp"
 #include "hist/tree_columns.hpp"
 
@@ -35,6 +41,17 @@ class HistogramBuilder {
   std::span<const Section> sections(std::size_t n_sections) const;
   // The columns one by one.
   std::span<const Section> single_columns() const { return single_columns_.sections; }
+  // The number of threads that can share the columns.
+  int most_threads() const { return has_owners() ? n_owners_ : threads_; }
+  // Runs task(i, slot) for i in [0, count), where the columns of section_of(i) are owned.
+  template <class SectionOf, class Task>
+  void run(int team, std::size_t count, SectionOf section_of, Task task) const {
+    if (!has_owners()) return parallel_for(team, count, task);
+    const auto owner = [&](std::size_t i) {
+      return owner_of_[static_cast<std::size_t>(section_of(i).front().first)];
+    };
+    parallel_for_owned(team, count, owner, task);
+  }
   // The groups of columns of a task, if threads divide the columns.
   const std::vector<ColumnGroup>& groups() const { return layouts_.back().groups; }
 
@@ -68,6 +85,8 @@ class HistogramBuilder {
     std::vector<Section> sections;
   };
 
+  bool has_owners() const { return n_owners_ > 1; }
+  void set_owners();
   std::span<const Section> blocks() const { return layouts_.front().sections; }
   GradientSum* part(const RowRuns& node, std::size_t run) const {
     return run == 0 ? node.histograms : parts_.get() + (node.first_part + run - 1) * size();
@@ -80,7 +99,9 @@ class HistogramBuilder {
   std::vector<Layout> layouts_;  // from one section per block to narrow ones
   Layout single_columns_;
   int threads_;
-  Buffer<GradientSum> parts_;  // histograms of runs after the first
+  int n_owners_ = 1;
+  std::vector<std::size_t> owner_of_;  // of each column of the tree
+  Buffer<GradientSum> parts_;          // histograms of runs after the first
   std::size_t n_parts_ = 0;
 };
 

@@ -10,6 +10,10 @@
 namespace hedgerow::hist {
 namespace {
 
+// Rows to divide that justify waking a thread: with fewer, the row ids are moved between cores more
+// often than within one.
+constexpr std::size_t kRowsPerThread = 2 * kPartitionChunk;
+
 // A node as rows walk past it: where they look, and where they go next. The bins that go left are
 // a set, whatever the split is, so that the way is a load: a branch would go either way at random.
 struct Signpost {
@@ -119,7 +123,9 @@ void RowPartition::move(const RowDivision& division, const RowChunk& chunk) cons
 
 void RowPartition::divide(std::span<RowDivision> divisions) {
   std::vector<RowChunk> chunks = chunks_of(divisions);
-  const int team = threads_for(chunks.size(), 1, threads_);
+  std::size_t n_rows = 0;
+  for (const RowDivision& division : divisions) n_rows += division.leaf.count;
+  const int team = threads_for(n_rows, kRowsPerThread, threads_);
   const auto of = [&](const RowChunk& chunk) -> RowDivision& { return divisions[chunk.division]; };
   const auto is_whole = [&](const RowChunk& chunk) {
     return chunk.begin == 0 && chunk.end == of(chunk).leaf.count;

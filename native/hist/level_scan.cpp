@@ -12,7 +12,7 @@ constexpr int kLanes = 8;
 
 // Tests in whole vectors.
 std::size_t padded(int count) {
-  return static_cast<std::size_t>((count + kLanes - 1) / kLanes * kLanes);
+  return (static_cast<std::size_t>(count) + kLanes - 1) / kLanes * kLanes;
 }
 
 // The penalties in the histogram's integer units, so that sums need no conversion.

@@ -97,6 +97,8 @@ struct BestPair {
 struct PairTask {
   const PairScan* pair;
   std::size_t index;
+
+  Section section() const { return pair->sections[index]; }
 };
 
 }  // namespace
@@ -286,7 +288,7 @@ void ScalarEngine::plan(PairScan& pair, std::size_t n_tasks) const {
 int ScalarEngine::plan(std::span<PairScan> pairs) {
   std::size_t total = 0, n_results = 0;
   for (const PairScan& pair : pairs) total += work(pair);
-  const int team = threads_for(total, kUpdatesPerThread, threads_);
+  const int team = threads_for(total, kUpdatesPerThread, builder_.most_threads());
   const std::size_t n_tasks = team > 1 ? kTasksPerThread * static_cast<std::size_t>(team) : 1;
   std::vector<RowRuns*> runs;
   for (PairScan& pair : pairs) {
@@ -314,16 +316,19 @@ void ScalarEngine::process(std::span<PairScan> pairs, Step step) {
     if (pair.runs) add(first, pair, builder_.n_tasks(*pair.runs));
     add(pair.is_built ? second : first, pair, pair.sections.size());
   }
-  parallel_for(team, first.size(), [&](std::size_t i, int slot) {
-    const auto& [pair, index] = first[i];
-    if (pair->runs) {
-      builder_.build_run(gradients_, *pair->runs, index, slot);
+  const auto run = [&](const std::vector<PairTask>& tasks, auto task) {
+    const auto section_of = [&](std::size_t i) { return tasks[i].section(); };
+    builder_.run(team, tasks.size(), section_of,
+                 [&](std::size_t i, int slot) { task(*tasks[i].pair, tasks[i].index, slot); });
+  };
+  run(first, [&](const PairScan& pair, std::size_t index, int slot) {
+    if (pair.runs) {
+      builder_.build_run(gradients_, *pair.runs, index, slot);
     } else {
-      step(*pair, index, slot);
+      step(pair, index, slot);
     }
   });
-  parallel_for(team, second.size(),
-               [&](std::size_t i, int slot) { step(*second[i].pair, second[i].index, slot); });
+  run(second, step);
 }
 
 // Finds the best splits of leaves side by side.
@@ -373,7 +378,8 @@ NewLeaf ScalarEngine::plant_root(const Bag& bag) {
   root.rows = rows_.begin(bag);
   root.slot = take_slot(pool_, leaves_);
   const std::size_t work = root.rows.count * columns_.columns().size();
-  builder_.build(gradients_, rows_.rows(root.rows), threads_for(work, kUpdatesPerThread, threads_),
+  builder_.build(gradients_, rows_.rows(root.rows),
+                 threads_for(work, kUpdatesPerThread, builder_.most_threads()),
                  histogram(root.slot));
   root.sum = sum_of_rows(root);
   leaves_.push_back(root);

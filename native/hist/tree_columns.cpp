@@ -97,22 +97,39 @@ std::vector<ColumnGroup> TreeColumns::make_groups(std::size_t per_block, std::si
     std::size_t parts = std::max(min_groups, std::min(per_block, most));
     for (; begin < end; --parts) {
       const std::size_t take = (end - begin + parts - 1) / parts;
-      ColumnGroup group{};
-      group.block = block;
-      group.first = static_cast<int>(begin);
-      group.count = static_cast<int>(take);
-      group.contiguous = true;
-      for (std::size_t k = 0; k < take; ++k) {
-        group.column[k] = columns_[begin + k];
-        group.n_codes[k] = n_codes(columns_[begin + k]);
-        group.offset[k] = static_cast<std::uint8_t>(columns_[begin + k] % width);
-        group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
-      }
-      groups.push_back(group);
+      groups.push_back(group(begin, begin + take));
       begin += take;
     }
   }
   return groups;
+}
+
+std::vector<ColumnGroup> TreeColumns::groups_of(std::span<const std::size_t> owner_of) const {
+  std::vector<ColumnGroup> groups;
+  for (std::size_t begin = 0, end = 0; begin < columns_.size(); begin = end) {
+    while (end < columns_.size() && end < begin + kGroupWidth && owner_of[end] == owner_of[begin] &&
+           columns_[end] / bins_.width == columns_[begin] / bins_.width) {
+      ++end;
+    }
+    groups.push_back(group(begin, end));
+  }
+  return groups;
+}
+
+// The group of some columns of the tree, all in one block.
+ColumnGroup TreeColumns::group(std::size_t begin, std::size_t end) const {
+  ColumnGroup group{};
+  group.block = columns_[begin] / bins_.width;
+  group.first = static_cast<int>(begin);
+  group.count = static_cast<int>(end - begin);
+  group.contiguous = true;
+  for (std::size_t k = 0; k < end - begin; ++k) {
+    group.column[k] = columns_[begin + k];
+    group.n_codes[k] = n_codes(columns_[begin + k]);
+    group.offset[k] = static_cast<std::uint8_t>(columns_[begin + k] % bins_.width);
+    group.contiguous = group.contiguous && group.offset[k] == group.offset[0] + k;
+  }
+  return group;
 }
 
 }  // namespace hedgerow::hist

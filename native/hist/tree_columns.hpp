@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "hist/histogram.hpp"
@@ -48,8 +49,11 @@ class TreeColumns {
   // columns per group, and if possible `per_block` groups per block.
   std::vector<ColumnGroup> make_groups(std::size_t per_block,
                                        std::size_t widest = kGroupWidth) const;
+  // Divides them between columns that differ in their owners, which are given in increasing order.
+  std::vector<ColumnGroup> groups_of(std::span<const std::size_t> owner_of) const;
 
  private:
+  ColumnGroup group(std::size_t begin, std::size_t end) const;
   Digit& digit_at(const Place& place);
 
   const BinnedView& bins_;

@@ -39,6 +39,7 @@ constexpr std::size_t kFewRows = 7;                // up to here steps are faste
 constexpr std::size_t kMaxChunkRows = 2048;        // rows a thread takes at a time
 constexpr std::size_t kMaxSegmentFeatures = 2048;  // half a megabyte of codes
 constexpr std::size_t kTablesAtOnce = 8;           // trees whose values are added in one pass
+constexpr std::size_t kStepBlockRows = 1024;       // step through a tree while it is in the cache
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
@@ -109,6 +110,7 @@ struct Forest {
   std::vector<double> double_splits;
   std::vector<float> float_splits;
   std::size_t max_columns = 0, max_leaves = 1;
+  std::size_t block_rows = kBlockRows;  // rows that visit a tree before the next tree
 
   // Where a feature's search tree begins, and its form.
   std::pair<const double*, const RankTree&> search(const CodedFeature& feature, double) const {
@@ -273,11 +275,26 @@ void add_slopes(const EnsembleArrays& ensemble, Forest& forest) {
   slopes.high.assign(terms.high, terms.high + n_terms);
 }
 
+// Whether a tree has too many leaves for any form but steps.
+bool is_large(const TreeArrays& tree, bool has_slopes) {
+  return tree.n_nodes > 2 * kMaxFlatLeaves - 1 && (has_slopes || !few_tests(tree));
+}
+
+// Whether most trees are large, as in a random forest. Then all rows step through all trees.
+bool are_mostly_large(const EnsembleArrays& ensemble) {
+  std::size_t n_large = 0;
+  for (std::size_t t = 0; t < ensemble.n_trees(); ++t)
+    n_large += is_large(ensemble.tree(t), ensemble.linear != nullptr);
+  return 2 * n_large > ensemble.n_trees();
+}
+
 std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   auto forest = std::make_unique<Forest>();
   forest->base_score.assign(ensemble.base_score.begin(), ensemble.base_score.end());
   forest->has_float_sums = ensemble.has_float_sums;
   forest->n_values = ensemble.nodes.n_values;
+  const bool all_step = are_mostly_large(ensemble);
+  if (all_step) forest->block_rows = kStepBlockRows;
   std::int32_t n_sets = 0;
   SegmentPlan plan;
   std::size_t begin = 0;
@@ -288,7 +305,7 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
     std::optional<FewTests> tests;
     if (!ensemble.linear) tests = few_tests(tree);  // slopes are listed once for each leaf
     const std::size_t n_leaves = add_tree(tree, ensemble.tree_output[t], tests, *forest);
-    if (n_leaves > kMaxFlatLeaves && !tests) continue;
+    if (all_step || (n_leaves > kMaxFlatLeaves && !tests)) continue;
     bool fits = plan.add(tree);
     if (!fits) {
       plan.finish(ensemble, begin, t, *forest);
@@ -310,64 +327,112 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
 
 // Stepping.
 
-constexpr std::size_t kWalkers = 8;  // paths followed side by side: their cache misses overlap
+constexpr std::size_t kWalkers = 8;      // paths followed side by side: their cache misses overlap
+constexpr std::size_t kStepsAtOnce = 4;  // between two looks whether all have arrived
 using Nodes = std::array<std::uint32_t, kWalkers>;
-using RowNumbers = std::array<std::size_t, kWalkers>;
 
+// A row whose values are next to each other.
+template <class T>
+struct DenseRow {
+  const T* values;
+  T at(std::size_t column) const { return values[column]; }
+};
+
+// A row of any table.
 template <class Rows>
-std::uint32_t next_node(const Forest& forest, std::uint32_t node, const Rows& rows,
-                        std::size_t row) {
-  const StepNode& step = forest.steps[node];
-  const auto x = rows.at(row, step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
+struct AnyRow {
+  const Rows* rows;
+  std::size_t row;
+  auto at(std::size_t column) const { return rows->at(row, column); }
+};
+
+template <bool kCategories, class Row>
+std::uint32_t next_node(const Forest& forest, std::uint32_t node, const Row& row) {
+  const StepNode step = forest.steps[node];
+  const auto x = row.at(step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
   const bool missing_left = step.feature & StepNode::kMissingLeft;
-  if (step.feature & StepNode::kCategorical) [[unlikely]] {
-    const int code = category_code(x);
-    const auto* bits = forest.category_bits.data() + 8 * static_cast<std::size_t>(step.threshold);
-    return step.left + !(code == kMissingCode ? missing_left : has_bit(bits, code));
+  if constexpr (kCategories) {
+    if (step.feature & StepNode::kCategorical) [[unlikely]] {
+      const int code = category_code(x);
+      const auto* bits = forest.category_bits.data() + 8 * static_cast<std::size_t>(step.threshold);
+      return step.left + !(code == kMissingCode ? missing_left : has_bit(bits, code));
+    }
   }
   const bool left = (static_cast<double>(x) <= step.threshold) | ((x != x) & missing_left);
   return step.left + !left;
 }
 
-// Follows every walker from its node to its leaf.
-template <class Rows>
-void walk(const Forest& forest, const Rows& rows, const RowNumbers& row, Nodes& node) {
+// Follows every walker from its node to its leaf, which leads to itself.
+template <bool kCategories, class Row>
+void walk(const Forest& forest, const std::array<Row, kWalkers>& rows, Nodes& node) {
   std::uint32_t moved;
   do {
+    for (std::size_t s = 1; s < kStepsAtOnce; ++s)
+      for (std::size_t i = 0; i < kWalkers; ++i)
+        node[i] = next_node<kCategories>(forest, node[i], rows[i]);
     moved = 0;
     for (std::size_t i = 0; i < kWalkers; ++i) {
-      const std::uint32_t next = next_node(forest, node[i], rows, row[i]);
+      const std::uint32_t next = next_node<kCategories>(forest, node[i], rows[i]);
       moved |= next ^ node[i];
       node[i] = next;
     }
   } while (moved);
 }
 
+template <class Row>
+void walk(const Forest& forest, const std::array<Row, kWalkers>& rows, Nodes& node) {
+  if (forest.category_bits.empty())
+    walk<false>(forest, rows, node);
+  else
+    walk<true>(forest, rows, node);
+}
+
 template <class Rows, class Sink>
 void visit_row(const Forest& forest, const Rows& rows, std::size_t row, Sink& sink) {
   sink.begin(row, 1);
-  RowNumbers same;
-  same.fill(row);
+  std::array<AnyRow<Rows>, kWalkers> same;
+  same.fill({&rows, row});
   for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += kWalkers) {
     const std::size_t n = std::min(kWalkers, sink.last_tree() - t);
     Nodes node;
     for (std::size_t i = 0; i < kWalkers; ++i) node[i] = forest.trees[t + std::min(i, n - 1)].root;
-    walk(forest, rows, same, node);
+    walk(forest, same, node);
     for (std::size_t i = 0; i < n; ++i) sink.add(t + i, &forest.step_leaf[node[i]]);
+  }
+}
+
+// Writes the leaf of each row; row_of(i) is the i-th of the block.
+template <class RowOf>
+void walk_rows(const Forest& forest, std::uint32_t root, std::size_t n_rows, const RowOf& row_of,
+               std::uint32_t* leaf) {
+  for (std::size_t i = 0; i < n_rows; i += kWalkers) {
+    std::array<decltype(row_of(0)), kWalkers> row;
+    Nodes node;
+    node.fill(root);
+    for (std::size_t j = 0; j < kWalkers; ++j) row[j] = row_of(std::min(i + j, n_rows - 1));
+    walk(forest, row, node);
+    for (std::size_t j = 0; j < kWalkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
   }
 }
 
 template <class Rows>
 void walk_block(const Forest& forest, std::uint32_t root, const Rows& rows, std::size_t first_row,
                 std::size_t n_rows, std::uint32_t* leaf) {
-  for (std::size_t i = 0; i < n_rows; i += kWalkers) {
-    RowNumbers row;
-    Nodes node;
-    node.fill(root);
-    for (std::size_t j = 0; j < kWalkers; ++j) row[j] = first_row + std::min(i + j, n_rows - 1);
-    walk(forest, rows, row, node);
-    for (std::size_t j = 0; j < kWalkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
-  }
+  const auto any_row = [&](std::size_t i) { return AnyRow<Rows>{&rows, first_row + i}; };
+  walk_rows(forest, root, n_rows, any_row, leaf);
+}
+
+template <class T>
+void walk_block(const Forest& forest, std::uint32_t root, const Strided<const T>& rows,
+                std::size_t first_row, std::size_t n_rows, std::uint32_t* leaf) {
+  const auto any_row = [&](std::size_t i) {
+    return AnyRow<Strided<const T>>{&rows, first_row + i};
+  };
+  const auto dense_row = [&](std::size_t i) { return DenseRow<T>{&rows.at(first_row + i, 0)}; };
+  if (rows.column_stride == 1)
+    walk_rows(forest, root, n_rows, dense_row, leaf);
+  else
+    walk_rows(forest, root, n_rows, any_row, leaf);
 }
 
 // Blocks.
@@ -468,7 +533,7 @@ void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, 
       } else if (tree.form == BlockForm::flat) {
         sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * segment.n_features()));
       } else {
-        std::uint32_t leaf[kBlockRows];
+        std::uint32_t leaf[kStepBlockRows];
         walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
         sink.add(t, leaf);
       }
@@ -503,8 +568,8 @@ void visit(const Forest& forest, const Rows& rows, std::size_t n_rows, int threa
   for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
     Sink sink = shared;
     FlatScratch scratch(forest.max_columns, forest.max_leaves);
-    for (std::size_t row = begin; row < end; row += kBlockRows)
-      visit_block(forest, rows, row, std::min(kBlockRows, end - row), scratch, sink);
+    for (std::size_t row = begin; row < end; row += forest.block_rows)
+      visit_block(forest, rows, row, std::min(forest.block_rows, end - row), scratch, sink);
   });
 }
 
@@ -515,7 +580,7 @@ template <class Sum>
 class ScoreSink {
  public:
   ScoreSink(const Forest& forest, const Stages& stages)
-      : forest_(forest), stages_(stages), scores_(forest.base_score.size() * kBlockRows) {}
+      : forest_(forest), stages_(stages), scores_(forest.base_score.size() * forest.block_rows) {}
 
   std::size_t first_tree() const { return stages_.first_tree; }
   std::size_t last_tree() const {
@@ -529,7 +594,7 @@ class ScoreSink {
     stage_ = stages_.stages;
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows; ++i)
-        scores_[k * kBlockRows + i] = static_cast<Sum>(
+        scores_[k * forest_.block_rows + i] = static_cast<Sum>(
             stages_.start.data ? stages_.start.at(first_row + i, k) : forest_.base_score[k]);
     if (pending_ == 0) write();
   }
@@ -539,14 +604,14 @@ class ScoreSink {
     const TreeForms& tree = forest_.trees[t];
     const std::size_t width = forest_.n_values;
     const double* value = &forest_.leaf_value[tree.leaf_begin * width];
-    Sum* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * kBlockRows];
+    Sum* __restrict scores = &scores_[static_cast<std::size_t>(tree.output) * forest_.block_rows];
     if (width == 1) {
       for (std::size_t i = 0, n = n_rows_; i < n; ++i)
         scores[i] += static_cast<Sum>(value[leaf[i]]);
     } else {
       for (std::size_t k = 0; k < width; ++k)
         for (std::size_t i = 0; i < n_rows_; ++i)
-          scores[k * kBlockRows + i] += static_cast<Sum>(value[leaf[i] * width + k]);
+          scores[k * forest_.block_rows + i] += static_cast<Sum>(value[leaf[i] * width + k]);
     }
     end_tree();
   }
@@ -576,7 +641,7 @@ class ScoreSink {
     const double* value[kTablesAtOnce];
     for (std::size_t k = 0; k < kTablesAtOnce; ++k)
       value[k] = &forest_.leaf_value[trees[k].leaf_begin];
-    Sum* __restrict scores = &scores_[static_cast<std::size_t>(trees->output) * kBlockRows];
+    Sum* __restrict scores = &scores_[static_cast<std::size_t>(trees->output) * forest_.block_rows];
     for (std::size_t i = 0, n = n_rows_; i < n; ++i) {
       Sum score = scores[i];
       for (std::size_t k = 0; k < kTablesAtOnce; ++k)
@@ -592,7 +657,7 @@ class ScoreSink {
   void write() {
     for (std::size_t k = 0; k < forest_.base_score.size(); ++k)
       for (std::size_t i = 0; i < n_rows_; ++i)
-        stage_.at(first_row_ + i, k) = scores_[k * kBlockRows + i];
+        stage_.at(first_row_ + i, k) = scores_[k * forest_.block_rows + i];
     stage_.data += stages_.stage_stride;
     pending_ = stages_.stage_trees;
   }
@@ -620,7 +685,7 @@ class LinearSink : public ScoreSink<double> {
     for (std::size_t i = 0; i < n_rows_; ++i) {
       const std::size_t of_row = tree.leaf_begin + leaf[i];
       for (std::size_t k = 0; k < width; ++k) {
-        scores_[(output + k) * kBlockRows + i] +=
+        scores_[(output + k) * forest_.block_rows + i] +=
             terms_.add_to(forest_.leaf_value[of_row * width + k], of_row, k, rows_, first_row_ + i);
       }
     }

@@ -7,17 +7,20 @@
 
 namespace hedgerow::predict {
 
-// Row i has values[k] in column columns[k] for k in [starts[i], starts[i + 1]), in increasing order
-// of columns.
+// Row i has values[k] in column columns[k] for k in [starts[i], starts[i + 1]), each column at most
+// once; in increasing order of columns, if rows are sorted.
 template <class T>
 struct StoredRows {
   const std::int64_t* starts;
   const std::int32_t* columns;
   const T* values;
+  bool are_sorted = true;
 
   T at(std::size_t row, std::size_t column) const {
     const std::int32_t *begin = columns + starts[row], *end = columns + starts[row + 1];
-    const std::int32_t* found = std::lower_bound(begin, end, static_cast<std::int32_t>(column));
+    const auto target = static_cast<std::int32_t>(column);
+    const std::int32_t* found =
+        are_sorted ? std::lower_bound(begin, end, target) : std::find(begin, end, target);
     const bool is_stored = found != end && static_cast<std::size_t>(*found) == column;
     return is_stored ? T{0} + values[found - columns] : T{0};  // −0 is 0
   }

@@ -11,32 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "shared/sort_keys.hpp"
+
 namespace hedgerow {
-
-// The midpoint of two finite numbers, rounded such that lower <= t < upper.
-inline double threshold_between(double lower, double upper) {
-  const double sum = lower + upper;
-  const double middle = std::isfinite(sum) ? sum * 0.5 : lower * 0.5 + upper * 0.5;
-  return lower <= middle && middle < upper ? middle : lower;
-}
-
-// A real number as an unsigned integer of the same order; both zeros become one.
-template <class Real>
-auto key_of(Real value) {
-  using Key = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Key sign = Key{1} << (8 * sizeof(Key) - 1);
-  const Key bits = std::bit_cast<Key>(value + Real{0});
-  return bits & sign ? static_cast<Key>(~bits) : static_cast<Key>(bits | sign);
-}
-
-inline double value_of(std::uint32_t key) {
-  constexpr std::uint32_t sign = 1u << 31;
-  return std::bit_cast<float>(key & sign ? key ^ sign : ~key);
-}
-inline double value_of(std::uint64_t key) {
-  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  return std::bit_cast<double>(key & sign ? key ^ sign : ~key);
-}
 
 // Items to sort: a key if all weights are equal, else a key and its weight.
 template <class Key>

@@ -7,6 +7,11 @@
 
 namespace hedgerow {
 
+// The rows in increasing order of their places, which are random numbers of 64 bits; rows at the
+// same place in the order of the table.
+void order_by_place(std::span<const std::uint64_t> places, std::span<std::int64_t> order,
+                    int threads);
+
 // For each row, in the order of the circle, the sum of `amount` over the other rows of its category
 // whose places are at most `window` before its own; 0 if it has no category (its code is not in
 // 0 … totals.size() − 1). Places are increasing, on a circle of length 2^64. `amount` is empty (all

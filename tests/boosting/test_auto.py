@@ -145,8 +145,8 @@ class _Judge:
     def measure(self, eval_sets):
         return float(np.mean((self.y - eval_sets[0].scores) ** 2))
 
-    def best(self, scores):
-        return int(np.argmin(scores))
+    def loss(self, score):
+        return score
 
 
 def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():

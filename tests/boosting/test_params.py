@@ -19,6 +19,7 @@ from hedgerow._boosting.fit.fit_data import AUTO_DEFAULTS
 from hedgerow._boosting.fit.kinds import KINDS, SMALL_KINDS
 from hedgerow._params import Number
 from hedgerow._tree.engine import MOST_LEAVES
+from tools.parameter_tables import with_tables
 
 BOTH = pytest.mark.parametrize(
     ("estimator", "task"),
@@ -135,8 +136,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"
 
 
 def test_the_tables_in_the_documentation_are_the_declarations():
-    tables = grouped_tables(PARAMETERS, PARAMETER_GROUPS)
-    assert PAGE.read_text(encoding="utf-8").endswith(tables)
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.endswith(grouped_tables(PARAMETERS, PARAMETER_GROUPS))
+    assert with_tables(page) == page  # as `make format` writes it
 
 
 def test_the_documentation_has_the_numbers_behind_auto():

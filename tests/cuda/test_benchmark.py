@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import gpu
 from cuda_shim import COMPILER, ShimDevice
-from hedgerow._boosting.fit import round_grower
+from hedgerow._cuda import self_check
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 ARGUMENTS = SimpleNamespace(rows=3_000, first=0, tables=2, threads=1)
@@ -15,7 +15,7 @@ ARGUMENTS = SimpleNamespace(rows=3_000, first=0, tables=2, threads=1)
 @pytest.fixture(autouse=True)
 def shim(monkeypatch):
     monkeypatch.setattr(gpu, "CudaDevice", ShimDevice)
-    monkeypatch.setattr(round_grower, "open_checked_device", lambda _: ShimDevice())
+    monkeypatch.setattr(self_check, "open_checked_device", lambda _: ShimDevice())
     monkeypatch.setattr(gpu, "FAILURES", [])
 
 

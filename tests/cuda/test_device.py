@@ -7,8 +7,8 @@ import pytest
 
 import hedgerow as hr
 from cuda_shim import ON_BOTH
-from hedgerow._boosting.fit import round_grower
 from hedgerow._cuda import device as cuda_device
+from hedgerow._cuda import self_check
 from hedgerow._cuda.support import REFUSALS
 from hedgerow.exceptions import DeviceError, ParameterError
 
@@ -25,7 +25,7 @@ SMALL = {"n_estimators": 4, "max_leaves": 6, "learning_rate": 0.3}
 def opened(monkeypatch, device):
     """Have device='cuda' mean this device."""
     made = device()
-    monkeypatch.setattr(round_grower, "open_checked_device", lambda _: made)
+    monkeypatch.setattr(self_check, "open_checked_device", lambda _: made)
 
 
 def file_of(estimator, tmp_path, device, X, y, **fit_options):

@@ -1,5 +1,7 @@
 """The engine of a GPU against the CPU's, byte for byte; kernels run in `tests/cuda_shim.py`."""
 
+import gc
+import weakref
 from dataclasses import fields, replace
 from functools import partial
 
@@ -265,6 +267,20 @@ def test_rounds_run_ahead_until_somebody_looks_at_the_scores():
     trainer.boost(4)
     assert is_ahead == [False, True, True, True]
     assert engine._ahead is None
+
+
+def test_an_engine_is_gone_as_soon_as_nobody_needs_it():
+    binned, numbers = table_and_target()
+    engine = CudaEngine(binned, LEVELS, np.zeros(1), ShimDevice())
+    trainer = Trainer(engine, numbers, None, params=LEVELS, loss=SquaredError())
+    trainer.boost(0)
+    alive = weakref.ref(engine)
+    gc.disable()
+    try:
+        del engine, trainer
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("written", [[], [1], [2], [3, 4]])

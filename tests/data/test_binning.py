@@ -38,7 +38,7 @@ class Codes:
 class StandIn:
     """The attributes of a `Table` that binning reads."""
 
-    shared_bins, reads_columns = None, False
+    shared_bins, on_gpu, reads_columns = None, None, False
 
     def __init__(self, dense=None, sparse=None, columns=(), names=None):
         self.names, self.dense, self.sparse, self.columns = names, dense, sparse, columns

@@ -59,13 +59,17 @@ def fake_cupy(monkeypatch):
             raise BufferError("use tensor.detach()")
         return SimpleNamespace(get=lambda: values._array.copy())
 
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(from_dlpack=read, asarray=read))
+    fake = SimpleNamespace(from_dlpack=read, asarray=read, ndarray=type(None))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+
+
+def fitted(on_device):
+    model = hr.GradientBoostingClassifier(**MODEL)
+    return model.fit(on_device(X), on_device(Y), sample_weight=on_device(WEIGHTS))
 
 
 def predictions(on_device):
-    model = hr.GradientBoostingClassifier(**MODEL)
-    model.fit(on_device(X), on_device(Y), sample_weight=on_device(WEIGHTS))
-    return model.predict_proba(on_device(X)).tobytes()
+    return fitted(on_device).predict_proba(X).tobytes()
 
 
 @pytest.mark.usefixtures("fake_cupy")
@@ -84,6 +88,13 @@ def test_arrays_of_libraries_give_the_model_of_their_copies(library):
         return module.asarray(array) if library == "cupy" else module.tensor(array, device="cuda")
 
     assert predictions(on_device) == predictions(lambda array: array)
+    model = fitted(on_device)
+    on_gpu = model.predict_proba(on_device(X))
+    assert type(on_gpu) is type(on_device(X))
+    assert module.asarray(on_gpu).device == on_device(X).device
+    host = on_gpu.get() if library == "cupy" else on_gpu.cpu().numpy()
+    assert host.tobytes() == model.predict_proba(X).tobytes()
+    assert model.score(on_device(X), on_device(Y)) == model.score(X, Y)
 
 
 @pytest.mark.usefixtures("fake_cupy")
@@ -98,3 +109,12 @@ def test_without_cupy_an_error_says_what_to_install(monkeypatch):
     model = hr.GradientBoostingClassifier(**MODEL)
     with pytest.raises(DeviceError, match=r"y is on a GPU.*CuPy.*hedgerow\[cuda13\].*copy of y"):
         model.fit(X, WithDlpack(Y))
+
+
+@pytest.mark.usefixtures("fake_cupy")
+@pytest.mark.parametrize("estimator", [hr.BaggingClassifier, hr.AdaBoostClassifier])
+def test_tables_that_are_passed_through_are_copied(estimator):
+    model = estimator(n_estimators=2, random_state=0)
+    expected = model.fit(X, Y).predict_proba(X)
+    on_gpu = model.fit(WithDlpack(X), WithDlpack(Y)).predict_proba(WithDlpack(X))
+    assert on_gpu.tobytes() == expected.tobytes()

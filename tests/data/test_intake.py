@@ -19,6 +19,8 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow import _native
+from hedgerow._data import sources
 from hedgerow._data.columns import refuse_infinite
 from hedgerow._data.intake import (
     CategoricalColumn,
@@ -980,3 +982,58 @@ def test_one_infinity_in_a_large_table_of_any_layout_is_found(dtype, shape, thre
     for array in layouts(numbers):
         with pytest.raises(DataError, match=rf"^{column} contains infinity .* row {row}\)"):
             refuse_infinite(array, str, threads)
+
+
+# ---- sparse rows and columns of strings that threads read side by side --------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lists=st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8),
+    n_columns=st.sampled_from([10, 8, 4_000]),
+    n_threads=st.integers(1, 3),
+)
+def test_lists_of_columns_are_examined_as_by_their_definition(lists, n_columns, n_threads):
+    starts = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    columns = np.array([column for row in lists for column in row], np.int32)
+    is_valid, is_sorted, is_unique = _native.examine_row_lists(
+        starts, columns, n_columns, n_threads
+    )
+    assert is_valid == all(column < n_columns for column in columns)
+    if is_valid:
+        assert is_sorted == all(row == sorted(set(row)) for row in lists)
+        assert is_unique == all(len(row) == len(set(row)) for row in lists)
+
+
+@pytest.mark.parametrize("starts", [[], [1, 2], [0, 2, 1], [0, 9]])
+def test_lists_of_columns_with_wrong_ends_are_not_valid(starts):
+    columns = np.zeros(2, np.int32)
+    assert not _native.examine_row_lists(np.array(starts, np.int32), columns, 5, 1)[0]
+
+
+def test_rows_that_are_not_sorted_are_read_as_they_are_and_sorted_where_that_matters():
+    X = scipy.sparse.random(300, 40, density=0.2, format="csr", random_state=0)
+    X.indices = X.indices.astype(np.int32)
+    for row in range(X.shape[0]):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        X.indices[part], X.data[part] = X.indices[part][::-1].copy(), X.data[part][::-1].copy()
+    layouts = learn_schema(X)[1].sparse
+    assert layouts.rows_in_any_order(8)[1] == (X.nnz > 8 * 300)
+    assert layouts.rows_in_any_order(1) == (layouts.csr, True)
+    assert np.shares_memory(layouts.rows_in_any_order(100)[0].data, X.data)
+    for matrix in (layouts.csr, layouts.csc):
+        assert matrix.has_canonical_format
+        np.testing.assert_array_equal(matrix.toarray(), X.toarray())
+
+
+def test_columns_of_strings_are_the_same_with_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(sources, "_MANY_ROWS", 10)
+    rng = np.random.default_rng(0)
+    words = {f"s{j}": rng.choice(["a", "b", "c", None], 50) for j in range(4)}
+    frame = pd.DataFrame({"x": rng.random(50), **words, "y": rng.integers(0, 3, 50)})
+    source = sources.open_table(frame)
+    assert source.strings == {1, 2, 3, 4}
+    alone, together = (learn_schema(frame, n_jobs=n) for n in (1, 3))
+    assert alone[0] == together[0]
+    for j in range(1, 5):
+        np.testing.assert_array_equal(alone[1].column(j).codes, together[1].column(j).codes)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow import _native
 from hedgerow._data import target_statistics
 from hedgerow._data.columns import CategoricalColumn, NumericColumn
 from hedgerow._data.table import Categories, Table, TableSchema
@@ -132,6 +133,15 @@ def test_an_unseen_category_is_the_mean_and_a_gap_is_missing_if_there_were_gaps(
             table_of(np.array([10, -1, 10, -1], np.int32)), [target[:4]], None
         )
         np.testing.assert_allclose(numbers_of(trained), [target.mean(), gap] * 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 2_047, 2_048, 30_000])
+def test_rows_are_ordered_by_place_and_ties_by_number(n_rows):
+    places = np.random.default_rng(n_rows).integers(0, 2**64, n_rows, dtype=np.uint64)
+    places[: n_rows // 3] >>= np.uint64(60)  # 16 different places
+    expected = np.argsort(places, kind="stable")
+    for n_threads in (1, 3):
+        np.testing.assert_array_equal(_native.order_by_place(places, n_threads), expected)
 
 
 def test_the_order_is_the_seeds():

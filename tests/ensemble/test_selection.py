@@ -69,3 +69,9 @@ def test_probabilities_of_zero_have_a_finite_loss():
     np.testing.assert_array_equal(weights, [0.5, 0.5])
     for pair in itertools.product([0.0, 1.0], repeat=2):
         assert np.isfinite(log_loss(None)(np.array(pair)))
+
+
+def test_a_model_without_a_loss_is_not_selected():
+    evidence = np.array([[np.nan, 1.0], [0.5, 0.5]])
+    np.testing.assert_array_equal(select(evidence, squared_error(None), 4), [0.0, 1.0])
+    np.testing.assert_array_equal(select(evidence[:1], squared_error(None), 4), [1.0])

@@ -50,6 +50,7 @@ BOOST = {
     "categorical_features": CATEGORICAL,
     "min_samples_leaf": 5,
 }
+AUTOMATIC = {"learning_rate": 1.0, "categorical_features": CATEGORICAL}
 FOREST = {"n_estimators": 7, "max_depth": 5, "categorical_features": CATEGORICAL}
 ADABOOST = {"n_estimators": 6, "max_depth": 2, "categorical_features": CATEGORICAL}
 KINDS: dict[str, Any] = {
@@ -88,6 +89,13 @@ KINDS: dict[str, Any] = {
         hr.GradientBoostingClassifier(max_categories=2, **BOOST),
         _classes(y),
     ),
+    "symmetric": lambda y: (
+        hr.GradientBoostingClassifier(grow_policy="symmetric", **BOOST),
+        _classes(y),
+    ),
+    # What a fit with default parameters returns: the mean of several models, here of few rounds.
+    "averaged": lambda y: (hr.GradientBoostingRegressor(**AUTOMATIC), y),
+    "averaged_classes": lambda y: (hr.GradientBoostingClassifier(**AUTOMATIC), _classes(y)),
     "no_split": lambda y: (
         hr.GradientBoostingRegressor(**BOOST | {"min_samples_leaf": N_ROWS}),
         y,

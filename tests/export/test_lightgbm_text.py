@@ -11,6 +11,7 @@ from export.models import model, rows, table
 KINDS = (
     *("regressor", "poisson", "two_classes", "exponential", "three_classes", "vector_leaves"),
     *("multilabel", "two_targets", "no_split", "forest", "extra_trees", "two_class_forest", "tree"),
+    *("symmetric", "averaged", "averaged_classes"),
 )
 
 
@@ -104,3 +105,9 @@ def test_names_that_lightgbm_does_not_allow_are_an_error(tmp_path):
     estimator = hr.GradientBoostingRegressor(n_estimators=2).fit(frame, np.arange(50.0))
     with pytest.raises(hr.ExportError, match="a:b"):
         estimator.export(tmp_path / "model.txt")
+
+
+def test_a_default_fit_is_a_mean_of_models():
+    """What the tests of all formats call "averaged" must be one, of trees of both kinds."""
+    for kind in ("averaged", "averaged_classes"):
+        assert model(kind).auto_.n_members > 1

@@ -4,6 +4,7 @@ import sqlite3
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -69,6 +70,25 @@ def test_many_trees_are_added_in_steps(tmp_path):
     found = np.array(database.execute(text).fetchall())[:, 0]
     database.close()
     np.testing.assert_allclose(found, many.predict(X), rtol=1e-12)
+
+
+def test_kept_columns_may_have_any_name(tmp_path):
+    names = ["f0", "s0", "t0_0", "p0", "k1", "x 1"]
+    X = np.random.default_rng(0).normal(size=(60, len(names)))
+    frame = pd.DataFrame(X, columns=names)
+    tree = hr.DecisionTreeRegressor(max_depth=3).fit(frame, X[:, 1] * X[:, 3])
+    tree.export(tmp_path / "tree.sql", table="t", keep=names)
+    database = sqlite3.connect(":memory:")
+    frame.to_sql("t", database, index=False)
+    found = database.execute((tmp_path / "tree.sql").read_text(encoding="utf-8"))
+    assert [column[0] for column in found.description][:-1] == names
+    rows = np.array(found.fetchall())
+    database.close()
+    np.testing.assert_array_equal(rows[:, :-1], X)
+    np.testing.assert_allclose(rows[:, -1], tree.predict(frame), rtol=1e-12)
+    for keep in ("f0", [1]):
+        with pytest.raises(hr.ParameterError, match=r"keep=.* must be a list of column names"):
+            tree.export(tmp_path / "tree.sql", table="t", keep=keep)
 
 
 def test_quantiles_are_refused(tmp_path):

@@ -11,6 +11,7 @@ from export.models import model, rows, table
 KINDS = (
     *("regressor", "poisson", "two_classes", "exponential", "three_classes", "vector_leaves"),
     *("multilabel", "two_targets", "no_split", "forest", "extra_trees", "two_class_forest", "tree"),
+    *("symmetric", "averaged", "averaged_classes"),
 )
 
 
@@ -55,6 +56,19 @@ def test_every_row_ends_in_the_same_leaf(tmp_path):
     frame, estimator = known_rows("regressor"), model("regressor")
     found = booster(estimator, tmp_path).predict(matrix(frame), pred_leaf=True)
     np.testing.assert_array_equal(found, estimator.apply(frame))
+
+
+def test_a_split_between_all_categories_and_missing_values(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"colour": rng.choice(["red", "blue", None], 300)})
+    frame["size"] = rng.integers(0, 4, 300).astype(float)
+    y = np.where(frame["colour"].isna(), 8.0 + frame["size"], frame["size"] // 2)
+    tree = hr.DecisionTreeRegressor(max_depth=3).fit(frame, y)
+    known = frame.assign(colour=pd.Categorical(frame["colour"], categories=["blue", "red"]))
+    found = booster(tree, tmp_path).predict(xgboost.DMatrix(known, enable_categorical=True))
+    np.testing.assert_array_equal(found, y)
+    read = hr.read_model(tmp_path / "model.xgb.json")
+    np.testing.assert_array_equal(read.predict(frame), y)
 
 
 def test_what_xgboost_cannot_hold_is_refused(tmp_path):

@@ -49,7 +49,7 @@ def test_classes_are_those_of_the_file():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m["features_info"].pop("cat_features_hash"), "Save the model with a pool"),
+        (lambda m: m["features_info"].pop("cat_features_hash"), "Pass its training data"),
         (lambda m: m.update(scale_and_bias=[1]), "a scale and a list of biases"),
         (lambda m: m["oblivious_trees"][0]["leaf_values"].pop(), r"leaf_values=.*16 numbers"),
         (

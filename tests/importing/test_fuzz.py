@@ -4,5 +4,5 @@ import fuzz_foreign_models as fuzzer
 
 
 def test_mutated_files_are_refused_or_whole_models(tmp_path):
-    refused, _ = fuzzer.fuzz(300, 1, tmp_path)
+    _, refused, _ = fuzzer.fuzz(300, 1, tmp_path)
     assert 0 < refused < 300

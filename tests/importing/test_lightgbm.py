@@ -259,6 +259,7 @@ def read(text, tmp_path):
         ("objective=regression", "objective=regression sqrt", "squares of scores"),
         ("objective=regression", "objective=huge", r"objective='huge' is not allowed"),
         ("end of trees", "end", "incomplete"),
+        ("end of parameters", "", "'end of parameters' is missing: the file is incomplete"),
         ("max_feature_idx=3", "max_feature_idx=2", r"number of feature_names=4.*3"),
         ("num_leaves=31", "num_leaves=30", r"Tree=0\.leaf_value=.*a list of 30 numbers"),
         ("num_leaves=31", "num_leaves=-1", r"Tree=0\.num_leaves='-1'.*from 1 to"),

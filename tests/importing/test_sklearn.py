@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from sklearn import ensemble, tree
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
 from importing.rows import (
@@ -216,6 +218,13 @@ def test_what_cannot_be_read():
         hr.from_sklearn(LinearRegression())
     with pytest.raises(Exception, match="not fitted"):
         hr.from_sklearn(tree.DecisionTreeRegressor())
+
+
+def test_a_pipeline_is_refused_with_a_hint():
+    pipeline = make_pipeline(StandardScaler(), tree.DecisionTreeRegressor())
+    pipeline.fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(hr.ParameterError, match=r"pass its last step, pipeline\[-1\]"):
+        hr.from_sklearn(pipeline)
 
 
 def test_rows_of_training_are_not_known():

@@ -18,6 +18,7 @@ from importing.rows import (
     table,
     target,
     three_classes,
+    trees_of,
     with_odd_labels,
 )
 
@@ -198,6 +199,24 @@ def test_a_read_model_is_saved_and_loaded(tmp_path):
     frame = with_odd_labels(hard_rows(model, 2_000))
     np.testing.assert_array_equal(raw_scores(loaded, frame), raw_scores(model, frame))
     assert loaded.origin_ == model.origin_
+
+
+def test_leaves_are_fitted_again_and_rounds_added(tmp_path):
+    frame, y = table(), target(table())
+    model = hr.from_xgboost(fitted("squared"))
+    before = np.mean((model.predict(frame) + y) ** 2)
+    model.refit(frame, -y)  # without the counts of rows, which XGBoost does not store
+    assert np.mean((model.predict(frame) + y) ** 2) < 0.1 * before
+    model.save(tmp_path / "model.hedgerow")
+    more = hr.GradientBoostingRegressor(n_estimators=5).fit(frame, -y, init_model=model)
+    assert more.n_iter_ == 17
+    assert np.mean((more.predict(frame) + y) ** 2) < np.mean((model.predict(frame) + y) ** 2)
+    trees = trees_of(model)
+    root = trees.tree_offset[0]
+    left, right = trees.left[root], trees.right[root]
+    weights = trees.cover[[root + left, root + right]]
+    mean = np.average(trees.value[[root + left, root + right], 0], weights=weights)
+    np.testing.assert_allclose(trees.value[root, 0], mean)
 
 
 def test_an_export_of_xgboost_is_read(tmp_path):

@@ -1,6 +1,7 @@
 """The estimators: scikit-learn's results and contract, weights, tables, errors."""
 
 import inspect
+import math
 import pickle
 import signal
 import subprocess
@@ -52,7 +53,7 @@ class Apart:
     """Euclid's distance, as a function of two rows whose name is the same in every process."""
 
     def __call__(self, a, b):
-        return np.sqrt(((a - b) ** 2).sum())
+        return math.dist(a, b)
 
     def __repr__(self):
         return "apart"

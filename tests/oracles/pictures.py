@@ -11,7 +11,7 @@ TOUCH = 1.5
 
 def texts_of(figure):
     """Return all texts that are drawn; of tick labels, those within the limits of their axis."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     of_ticks, texts = set(), []
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):

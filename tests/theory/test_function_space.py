@@ -50,7 +50,11 @@ def test_both_descents_lower_the_loss_and_are_drawn():
             assert (np.diff(descent.loss_learner) <= 1e-12).all()
     assert "4 steps, 40 rows" in repr(descent)
     assert list(descent.to_frame()) == ["step", "loss_rows", "loss_learner"]
-    assert len(descent.plot().figure.axes) == 2
+    axes = descent.plot().figure.axes
+    assert len(axes) == 2
+    for ax in axes:  # the same limits, within which all rows are
+        assert ax.get_ylim() == axes[0].get_ylim()
+        assert ax.get_ylim()[0] <= descent.y.min() <= descent.y.max() <= ax.get_ylim()[1]
 
 
 def test_what_has_no_picture_or_no_gradient_is_refused():

@@ -95,6 +95,49 @@ def test_classification_trees_have_the_best_cut_everywhere(
     check_tree(grow(task, labels)[0], task)
 
 
+def fewest_errors(X, labels, n_classes, rows):
+    """The smallest error of a cut of the rows, and the largest Gini score of a cut with it."""
+    best = (-1, 0.0)
+    for column in X[rows].T:
+        order = np.argsort(column, kind="stable")  # NaN last
+        x, missing = column[order], int(np.isnan(column).sum())
+        left = np.cumsum(np.eye(n_classes, dtype=int)[labels[rows][order]], axis=0)
+        total, known = left[-1], len(x) - missing
+        cut = np.flatnonzero(x[:-1] != x[1:])
+        cut = cut[cut < known]  # after the last number: missing values on their own
+        for sides in (left[cut], left[cut] + total - left[known - 1]):
+            weight, W = sides.sum(axis=1), total.sum()
+            sides, weight = sides[weight < W], weight[weight < W]
+            correct = sides.max(axis=1) + (total - sides).max(axis=1)
+            apart = ((W * sides - np.outer(weight, total)) ** 2).sum(axis=1)
+            best = max([best, *zip(correct, apart / (weight * (W - weight)), strict=True)])
+    return len(rows) - best[0], best[1]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("missing", [False, True])
+def test_long_lists_are_not_left_before_the_cut_with_the_fewest_errors(n_classes, missing):
+    rng = np.random.default_rng(n_classes)
+    X = rng.standard_normal((3000, 3))
+    score = X[:, 0] + 2 * rng.standard_normal(3000)
+    labels = np.digitize(score, np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]))
+    if missing:
+        X[rng.random(X.shape) < 0.05] = np.nan
+    params = CartParams(criterion="error", max_depth=8)
+    task = Task(X, np.zeros(3, bool), np.eye(n_classes)[labels], np.ones(3000), params)
+    tree = grow(task, labels.astype(np.uint16))[0]
+    rows_of = node_rows(tree, task)
+    for node in np.flatnonzero(tree.feature >= 0):
+        rows = rows_of[node]
+        left, right = rows_of[tree.left[node]], rows_of[tree.right[node]]
+        sides = np.array([np.bincount(labels[side], minlength=n_classes) for side in (left, right)])
+        error, gini = fewest_errors(X, labels, n_classes, rows)
+        assert len(rows) - sides.max(axis=1).sum() == error
+        W, (w, _) = len(rows), sides.sum(axis=1)
+        apart = W * sides[0] - w * sides.sum(axis=0)
+        assert (apart**2).sum() / (w * (W - w)) == pytest.approx(gini, rel=1e-9)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_the_gain_ratio_chooses_among_the_features_as_c4_5_does(missing):
     rng = np.random.default_rng(11)

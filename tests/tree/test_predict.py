@@ -109,6 +109,20 @@ def test_one_tree_with_more_thresholds_of_a_feature_than_codes_predicts_as_the_o
     assert_predicts_as_the_oracle(ensemble, random_rows(rng, 200, 1))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_categorical", [0, 1])
+def test_rows_of_several_blocks_step_through_large_trees(n_categorical, order):
+    rng = np.random.default_rng(n_categorical)
+    options = {"n_categorical": n_categorical, "n_outputs": 2}
+    ensemble = random_ensemble(rng, [300, 20, 400, 350], 3, **options)
+    X = random_rows(rng, 1_100, 3, n_categorical=n_categorical)
+    assert_predicts_as_the_oracle(ensemble, np.asarray(X, order=order))
+    stages = list(ensemble.staged_raw(X))
+    np.testing.assert_array_equal(stages[-1], ensemble.predict_raw(X, n_threads=2))
+    first = ensemble.of_rounds(range(1))
+    np.testing.assert_array_equal(stages[0], first.predict_raw(X))
+
+
 def test_float32_values_next_to_thresholds_that_float32_cannot_hold_go_to_the_right_side():
     rng = np.random.default_rng(0)
     thresholds = np.concatenate([rng.normal(size=100), [1e-60, -1e-60, 1e300, -1e300, 3.4e38]])

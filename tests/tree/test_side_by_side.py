@@ -85,6 +85,7 @@ class Shape:
     def __init__(self, n_rows, n_columns):
         self.n_rows, self.n_entries = n_rows, n_rows * n_columns
         self.n_bytes = 2 * self.n_entries
+        self.histogram_bytes = 4224 * n_columns
 
 
 def test_one_tree_or_one_thread_leaves_nothing_to_choose():
@@ -107,8 +108,11 @@ def test_a_few_trees_of_a_large_table_are_grown_one_after_another():
     ("n_rows", "n_columns", "n_trees", "n_threads"),
     itertools.product((100, 100_000), (1, 50), (2, 7, 100), (2, 16, 64)),
 )
-def test_lists_of_rows_add_little_memory(n_rows, n_columns, n_trees, n_threads):
-    n_growers = trees_side_by_side(Shape(n_rows, n_columns), n_trees, n_threads)
+def test_lists_of_rows_and_histograms_add_little_memory(n_rows, n_columns, n_trees, n_threads):
+    table = Shape(n_rows, n_columns)
+    n_growers = trees_side_by_side(table, n_trees, n_threads)
     assert 1 <= n_growers <= min(n_trees, n_threads)
-    others = 2 * n_columns + 18 * n_trees  # bytes of a row: bins, and scores, gradients and leaves
-    assert 8 * (n_growers - 1) <= 0.15 * others
+    # Bins, scores, gradients and leaves; then two lists of rows, and a histogram at least.
+    others = table.n_bytes + 18 * n_trees * n_rows
+    each = 8 * n_rows + table.histogram_bytes
+    assert (n_growers - 1) * each <= max(0.15 * others, 4.5e6)

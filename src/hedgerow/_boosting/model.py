@@ -13,6 +13,7 @@ from hedgerow import _native
 from hedgerow._boosting.initial_estimator import initial_scores
 from hedgerow._boosting.losses import CONSTANT_SPREAD, Spread
 from hedgerow._boosting.survival_curves import SurvivalCurve
+from hedgerow._cuda.predictions import GpuModel, category_numbers
 from hedgerow._data.binned_rows import TreeRows, rows_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix
@@ -145,6 +146,14 @@ class BoostedModel:
     def category_bins(self) -> list[Any]:
         """The bin of each category code, for each categorical feature."""
         return self.binner.category_bins
+
+    @cached_property
+    def on_gpus(self) -> GpuModel:
+        """The trees on GPUs, for rows that are there."""
+        reads_numbers = self.zero_is_missing is None and not self.statistics.columns
+        has_trees_only = reads_numbers and self.init_estimator is None
+        categories = category_numbers(self.schema, self.category_bins) if has_trees_only else None
+        return GpuModel(self.ensemble, categories)
 
 
 def _without_zeros(matrix: NDArray[Any], columns: NDArray[np.intp]) -> NDArray[Any]:

@@ -174,6 +174,7 @@ def explain() -> None:
 @click.argument("model_file", metavar="MODEL", type=FILE)
 @data_argument
 @truth_options
+@offset_option
 @positive_option("Positive class of the confusion matrix and the curves.")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
 @reading_options

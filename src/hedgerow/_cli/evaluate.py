@@ -72,6 +72,7 @@ def write_report(
         path,
         sample_weight=dataset.weights,
         qid=dataset.qid,
+        offset=dataset.offset,
         target_name=target,
         positive_class=positive,
     )

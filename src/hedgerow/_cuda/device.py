@@ -35,6 +35,10 @@ class Device(Protocol):
         """Columns that fit into the shared memory of such a block: 16 or 32."""
 
     @property
+    def shared_bytes(self) -> int:
+        """Shared memory that a block can have."""
+
+    @property
     def free_bytes(self) -> int:
         """Memory that could be reserved now."""
 
@@ -73,23 +77,34 @@ class Device(Protocol):
     def recorded(self, queue: Callable[[], None]) -> Callable[[], None]:
         """Return a function that queues what `queue` launches, which is always the same."""
 
+    def sort_rows(self, array: DeviceArray) -> None:
+        """Sort each row of a matrix of integers, in place."""
+
+    def smallest(self, numbers: DeviceArray, n: int, bound: int) -> DeviceArray | None:
+        """Return where the n smallest of different numbers are, which must not exceed a bound.
+
+        The result is None if there are fewer of these.
+        """
+
 
 class CudaDevice:
-    """A CUDA device. Everything is queued on a stream of its own."""
+    """A CUDA device. Everything is queued on a stream of its own, or on the caller's."""
 
     histogram_threads = 512
 
-    def __init__(self, index: int = 0) -> None:
+    def __init__(self, index: int = 0, *, shares_stream: bool = False) -> None:
         self._cupy = _cupy()
         self._process = os.getpid()
         self._device = _device(index)
         self.n_processors = int(self._device.attributes["MultiProcessorCount"])
         with self._device:
-            self._stream = self._cupy.cuda.Stream(non_blocking=True)
+            cuda = self._cupy.cuda
+            self._stream = (
+                cuda.get_current_stream() if shares_stream else cuda.Stream(non_blocking=True)
+            )
+            self.shared_bytes = int(self._device.attributes["MaxSharedMemoryPerBlockOptin"])
             self._module: KernelModule = load_module(
-                int(self._device.compute_capability),
-                int(self._device.attributes["MaxSharedMemoryPerBlockOptin"]),
-                index,
+                int(self._device.compute_capability), self.shared_bytes, index
             )
         self.histogram_columns = self._module.histogram_columns
 
@@ -194,18 +209,46 @@ class CudaDevice:
 
         return run
 
+    def sort_rows(self, array: DeviceArray) -> None:
+        """Sort each row of a matrix of integers, in place."""
+        with self._active():
+            for (
+                row
+            ) in array:  # one by one: they are sorted by their bits, all at once by comparison
+                row.sort()
+
+    def smallest(self, numbers: DeviceArray, n: int, bound: int) -> DeviceArray | None:
+        """Return where the n smallest of different numbers are, if the bound leaves so many."""
+        with self._active():
+            places = (numbers <= np.uint64(bound)).nonzero()[0]
+            if len(places) < n:
+                return None
+            candidates = numbers[places]
+            return places[candidates <= self._cupy.sort(candidates)[n - 1]]
+
 
 # Devices that a thread has opened: another fit uses the same stream, and its memory again.
 _OPENED = threading.local()
 
 
+def device_index(name: str) -> int:
+    """Return the index of the device that a name stands for: "cuda" or "cuda:N"."""
+    return int(name.partition(":")[2] or 0)
+
+
 def open_device(name: str) -> Device:
-    """Return the device that a name stands for: "cuda" or "cuda:N"."""
-    index = int(name.partition(":")[2] or 0)
+    """Return the device that a name stands for."""
+    index = device_index(name)
     opened: dict[int, Device] = _OPENED.__dict__.setdefault("devices", {})
     if index not in opened:
         opened[index] = CudaDevice(index)
     return opened[index]
+
+
+def device_of(array: DeviceArray) -> tuple[Device, int]:
+    """Return the device of CuPy's array, with the caller's stream, and its index."""
+    index = int(array.device.id)
+    return CudaDevice(index, shares_stream=True), index
 
 
 @cache

@@ -9,6 +9,7 @@ trees of the last: the device does not wait for the host.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
@@ -121,6 +122,12 @@ class _QueuedRound:
     tree_id: int
     place: int
     wait: Callable[[], None]
+
+
+def _call(method: weakref.WeakMethod[Callable[[int], None]], argument: int) -> None:
+    bound = method()
+    assert bound is not None
+    bound(argument)
 
 
 def _raise_error(errors: NDArray[np.int32]) -> None:
@@ -358,7 +365,7 @@ class CudaEngine:
 
     def _queue(self, tree_id: int, updates: bool) -> _QueuedRound:
         """Queue a round, whose trees are copied to one of two places on the host, in turn."""
-        self._run(("round", self._loss, updates), partial(self._queue_round, updates))
+        self._run(("round", self._loss, updates), self._queue_round, updates)
         self._host_is_old = self._host_is_old or updates
         self._pending = False
         self._place = 1 - self._place
@@ -376,7 +383,7 @@ class CudaEngine:
         output = self._read_output(queued.place)
         step = self._capacity.n_steps
         while not output.states["is_done"].all():
-            self._run(("steps", step), partial(self._queue_steps, step))
+            self._run(("steps", step), self._queue_steps, step)
             self._copy_output(queued.place)()
             output = self._read_output(queued.place)
             step += self._capacity.n_steps
@@ -398,17 +405,20 @@ class CudaEngine:
             self._set("round", np.array([(tree_id, n_rows, has_bag, 0, 0)], _ROUND))
         self._round = (tree_id + self.n_outputs, n_rows, has_bag)
 
-    def _run(self, key: Hashable, queue: Callable[[], None]) -> None:
+    def _run(self, key: Hashable, queue: Callable[[int], None], argument: int) -> None:
         """Queue what is always the same for a key, recorded if the device can do that."""
         self._struct()
         if key not in self._recordings:
-            self._recordings[key] = self._device.recorded(queue)
+            # A recording must not keep the engine, and with it its memory, until the garbage
+            # collector runs.
+            method = weakref.WeakMethod(queue)
+            self._recordings[key] = self._device.recorded(partial(_call, method, argument))
         self._recordings[key]()
 
-    def _queue_round(self, updates: bool) -> None:
+    def _queue_round(self, updates: int) -> None:
         """Queue a round: gradients, their units and integers, and trees."""
         blocks = (self._row_blocks, 1)
-        self._launch("gradients", blocks, ROW_THREADS, self._loss, int(updates))
+        self._launch("gradients", blocks, ROW_THREADS, self._loss, updates)
         self._launch("quantise", blocks, ROW_THREADS, self._loss)
         self._queue_steps(0)
 

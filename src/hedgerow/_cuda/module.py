@@ -30,15 +30,16 @@ class KernelModule:
 
         self._module = cupy.RawModule(path=str(cubin))
         self._kernels: dict[str, Any] = {}
+        self._permitted: dict[str, int] = {}  # bytes of shared memory
         self.histogram_columns = histogram_columns
 
     def kernel(self, name: str, shared_bytes: int = 0) -> Any:
         """Return a kernel that may use so much dynamic shared memory."""
         if name not in self._kernels:
-            kernel = self._module.get_function(name)
-            if shared_bytes > 48 << 10:
-                kernel.max_dynamic_shared_size_bytes = shared_bytes
-            self._kernels[name] = kernel
+            self._kernels[name] = self._module.get_function(name)
+        if shared_bytes > self._permitted.get(name, 48 << 10):
+            self._kernels[name].max_dynamic_shared_size_bytes = shared_bytes
+            self._permitted[name] = shared_bytes
         return self._kernels[name]
 
 

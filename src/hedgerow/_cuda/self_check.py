@@ -1,8 +1,8 @@
-"""Small trees on a device against the CPU's, before a process fits its first model there.
+"""Small trees and thresholds on a device against the CPU's, before the first fit of a process.
 
 Compilers make mistakes. NVRTC 13.0, for example, placed two structs at the same address, and the
-totals of gradients were wrong. If the kernels of this machine grow other trees than the CPU, a fit
-ends with an error instead of another model.
+totals of gradients were wrong. If the kernels of this machine grow different trees from the CPU, a
+fit ends with an error instead of another model.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from dataclasses import fields
 
 import numpy as np
 
+from hedgerow import _native
 from hedgerow._cuda import nvrtc
 from hedgerow._cuda.device import Device, open_device
 from hedgerow._cuda.engine import CudaEngine
+from hedgerow._cuda.intake import copy_rows
+from hedgerow._cuda.thresholds import find_thresholds
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import learn_schema
 from hedgerow._tree.engine import Bag, Engine, HistogramEngine
@@ -34,13 +37,14 @@ def open_checked_device(name: str) -> Device:
     """Open a device; the first time, compare its trees with the CPU's."""
     device = open_device(name)
     if name not in _CHECKED:
+        require_same_thresholds(device)
         require_same_trees(device)
         _CHECKED.add(name)
     return device
 
 
 def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None:
-    """Refuse a device that grows other trees than the CPU."""
+    """Refuse a device that grows different trees from the CPU."""
     for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE), strict=True):
         rng = np.random.default_rng(0)
         binned = _table(rng, n)
@@ -48,12 +52,30 @@ def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None
         rounds = [(rng.standard_normal((1, n)), h) for h in (rng.random((1, n)), np.ones((1, n)))]
         expected = _grow(HistogramEngine(binned, params, np.zeros(1)), rounds)
         if _grow(CudaEngine(binned, params, np.zeros(1), device), rounds) != expected:
-            major, minor = nvrtc.version()
-            raise DeviceError(
-                "The GPU grows other trees than the CPU, and models would be wrong: probably a "
-                f"mistake of the compiler of its kernels, NVRTC {major}.{minor}. Install another "
-                "version of nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
-            )
+            raise _compiler_error("grows different trees")
+
+
+def require_same_thresholds(device: Device) -> None:
+    """Refuse a device that finds different thresholds from the CPU."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 2)).astype(np.float32)
+    X[::3, 1] = 0.5
+    rows = copy_rows(X, device)
+    assert rows is not None
+    options = (255, 1_500, 0, 1)
+    found = find_thresholds(rows, lambda j: X[:, j], *options, device)
+    expected = _native.find_thresholds(X, None, *options)
+    if any(own.tobytes() != its.tobytes() for own, its in zip(found, expected, strict=True)):
+        raise _compiler_error("finds different thresholds")
+
+
+def _compiler_error(difference: str) -> DeviceError:
+    major, minor = nvrtc.version()
+    return DeviceError(
+        f"The GPU {difference} from the CPU, so models would be wrong. Probably the compiler of "
+        f"its kernels, NVRTC {major}.{minor}, has a bug: install another version of "
+        "nvidia-cuda-nvrtc, or use device='cpu'. Please report this."
+    )
 
 
 def _table(rng: np.random.Generator, n_rows: int) -> BinnedMatrix:

@@ -10,8 +10,8 @@ from hedgerow._cuda.layout import header
 KERNELS = Path(__file__).parent / "kernels"
 # In the order of inclusion.
 FILES = (
-    *("binning.cu", "gradients.cu", "quantise.cu", "partition.cu", "histogram.cu"),
-    *("feature_sampling.cu", "split.cu", "self_test.cu"),
+    *("thresholds.cu", "binning.cu", "gradients.cu", "quantise.cu", "partition.cu", "histogram.cu"),
+    *("feature_sampling.cu", "split.cu", "predict.cu", "self_test.cu"),
 )
 # What headers include from the standard library, which the run-time compiler does not have.
 _STANDARD = (

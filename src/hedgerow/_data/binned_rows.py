@@ -19,6 +19,8 @@ from hedgerow._data.table import Table, as_matrix, float_for
 
 # Values in a block: 4 MB of float64, which stay in the cache between conversion and prediction.
 _BLOCK_VALUES = 1 << 19
+# Entries of a sparse row up to which a search through all of them costs less than sorting them.
+_LONGEST_UNSORTED = 256
 
 
 class BinnedRows:
@@ -57,12 +59,13 @@ TreeRows = NDArray[Any] | BinnedRows | StoredRows
 
 def stored_rows(table: SparseLayouts) -> StoredRows:
     """Return a sparse table as predictors read it, which visit its stored values only."""
-    csr = table.csr
+    csr, are_sorted = table.rows_in_any_order(_LONGEST_UNSORTED)
     return StoredRows(
         csr.indptr.astype(np.int64, copy=False),
         csr.indices.astype(np.int32, copy=False),
         csr.data.astype(float_for(csr.data), copy=False),
         csr.shape[1],
+        are_sorted,
     )
 
 

@@ -8,7 +8,7 @@ x ≤ thresholds[b] is bin ≤ b. Categories: a table from code to bin. Bin 255 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from hedgerow.exceptions import DataError, ModelFileError
 MISSING_BIN = 255
 MAX_BINS = 255
 _MAX_WIDTH = 32
+_COLUMN_BYTES = 264 * 16  # of a column's histogram (native/table/binned_view.hpp)
 _CACHE_LINE = 64
 # Codes of a joint column: in the many small nodes of a small table, clearing and summing up all of
 # them takes longer than the histogram updates that they save.
@@ -45,6 +46,10 @@ class BinnableTable(Protocol):
     @property
     def shared_bins(self) -> BinSource | None:
         """Bins that are shared with other rows of the same table, if any."""
+
+    @property
+    def on_gpu(self) -> Any:
+        """The numbers, if they are on a GPU; None if they are on the host."""
 
     @property
     def reads_columns(self) -> bool:
@@ -111,11 +116,16 @@ class BinnedMatrix:
         """Bytes of the bins."""
         return self.by_column.nbytes + (0 if self.by_row is None else self.by_row.nbytes)
 
+    @property
+    def histogram_bytes(self) -> int:
+        """Bytes of the histograms of a node, for trees of one output."""
+        return _COLUMN_BYTES * (int(self.places[:, 0].max(initial=-1)) + 1)
+
     def __reduce__(self) -> tuple[Callable[..., BinnedMatrix], tuple[Any, ...]]:
         columns_only = self.by_row is None
         matrix = replace(self, by_row=None)
         return _rebuild, (
-            tuple(getattr(matrix, field.name) for field in fields(matrix)),
+            tuple(getattr(matrix, f.name) for f in fields(matrix)),
             columns_only,
         )
 
@@ -141,13 +151,17 @@ class BinnedMatrix:
 
 @dataclass(frozen=True, eq=False)
 class UnbinnedMatrix:
-    """A dense table of floats that its engine maps to bins, with the bins."""
+    """A dense table of floats that its engine maps to bins, with the bins.
+
+    `on_device` holds the numbers as the engine reads them, if they have been copied for it.
+    """
 
     table: BinnableTable
     n_bins: NDArray[np.int32]
     is_categorical: NDArray[np.bool_]
     threshold_values: NDArray[np.float64]
     threshold_starts: NDArray[np.int64]
+    on_device: list[Any] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -168,6 +182,8 @@ class UnbinnedMatrix:
 
 def is_array_of_floats(table: BinnableTable) -> bool:
     """Return whether a table is one array of floats in memory, which is not binned yet."""
+    if table.on_gpu is not None:
+        return True
     if table.dense is None or table.reads_columns or table.shared_bins is not None:
         return False
     return table.dense.dtype.kind == "f" and table.dense.dtype.itemsize in (4, 8)
@@ -261,14 +277,15 @@ class Binner:
         sample_weight: NDArray[Any] | None = None,
         *,
         n_categories: Mapping[int, int] | None = None,
+        thresholds: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
         categories_only: bool = False,
         threads: int = 1,
     ) -> Binner:
         """Learn the bins.
 
         `n_categories` is the number of categories of a categorical feature, which may be more than
-        occur in its codes. With `categories_only` each numeric feature has one bin. Shared bins of
-        the table are reused.
+        occur in its codes. `thresholds` of numeric features may be known. With `categories_only`
+        each numeric feature has one bin. Shared bins of the table are reused.
         """
         if table.shared_bins is not None and not categories_only:
             vars(self).update(table.shared_bins.binner.to_dict())
@@ -278,7 +295,9 @@ class Binner:
         if table.reads_columns:
             self._fit_batches(table, weights, counts, None, threads)
             return self
-        if categories_only:
+        if thresholds is not None:
+            self.threshold_values, self.threshold_starts = thresholds
+        elif categories_only:
             self.threshold_values = np.empty(0)
             self.threshold_starts = np.zeros(table.n_features + 1, np.int64)
         else:
@@ -409,10 +428,11 @@ class Binner:
         binned = self._binned(by_column, by_row)
         return binned if columns_only else self.with_rows(binned, threads=threads)
 
-    def leave_unbinned(self, table: BinnableTable) -> UnbinnedMatrix:
+    def leave_unbinned(self, table: BinnableTable, *on_device: Any) -> UnbinnedMatrix:
         """Return a table of floats for an engine that maps it to these bins."""
         return UnbinnedMatrix(
-            table, self.n_bins, self.is_categorical, self.threshold_values, self.threshold_starts
+            *(table, self.n_bins, self.is_categorical),
+            *(self.threshold_values, self.threshold_starts, list(on_device)),
         )
 
     def _binned(
@@ -629,7 +649,7 @@ def stored_values(table: SparseLayouts) -> tuple[NDArray[Any], NDArray[Any], NDA
 
 
 def _codes_by_feature(table: BinnableTable) -> dict[int, NDArray[np.int32]]:
-    if table.dense is not None or table.sparse is not None:
+    if table.on_gpu is not None or table.dense is not None or table.sparse is not None:
         return {}
     _, first = next(table.pieces())
     features = [f for f in range(table.n_features) if hasattr(first.column(f), "codes")]

@@ -213,11 +213,14 @@ def refuse_infinite(
     values: NDArray[Any], where: Callable[[int], str], n_jobs: int | None = 1
 ) -> None:
     """Raise if a float array (1-d or 2-d) holds an infinity; `where` names its column j."""
-    if values.dtype.kind == "f" and _has_infinity(values, n_jobs):
+    if has_infinity(values, n_jobs):
         _report_infinite(values, where)
 
 
-def _has_infinity(values: NDArray[Any], n_jobs: int | None) -> bool:
+def has_infinity(values: NDArray[Any], n_jobs: int | None) -> bool:
+    """Return whether an array (1-d or 2-d) holds an infinity."""
+    if values.dtype.kind != "f":
+        return False
     if values.size <= _BLOCK:
         return bool(np.isinf(values).any())
     matrix = values.reshape(len(values), -1) if values.ndim == 1 else values

@@ -1,7 +1,11 @@
-"""Arrays in the memory of a GPU, of CuPy, PyTorch and others: copied to the host when read."""
+"""Arrays in the memory of a GPU, of CuPy, PyTorch and others: read in place, or copied to the host.
+
+CuPy reads all of them, by DLPack or CUDA's array interface, after what was queued to write them.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from numpy.typing import NDArray
@@ -19,8 +23,8 @@ def is_on_gpu(values: Any) -> bool:
     return hasattr(type(values), "__cuda_array_interface__")
 
 
-def copy_to_host(values: Any, name: str) -> NDArray[Any]:
-    """Return a copy of an array of a GPU, after all that was queued to write it."""
+def cupy_view(values: Any, name: str) -> Any:
+    """Return an array of a GPU as CuPy's, without a copy."""
     try:
         import cupy
     except ImportError as error:
@@ -28,9 +32,32 @@ def copy_to_host(values: Any, name: str) -> NDArray[Any]:
             f"{name} is on a GPU. Reading it needs CuPy, which is not installed: "
             f"pip install 'hedgerow[cuda13]', or pass a copy of {name} in the host's memory."
         ) from error
+    if isinstance(values, cupy.ndarray):
+        return values
     read = cupy.from_dlpack if hasattr(values, "__dlpack__") else cupy.asarray
     try:
-        copy: NDArray[Any] = read(values).get()
+        return read(values)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise DataError(f"{name} is on a GPU and cannot be read: {error}") from error
+
+
+def copy_to_host(values: Any, name: str) -> NDArray[Any]:
+    """Return a copy of an array of a GPU."""
+    view = cupy_view(values, name)
+    try:
+        copy: NDArray[Any] = view.get()
+    except (RuntimeError, ValueError) as error:
+        raise DataError(f"{name} is on a GPU and cannot be read: {error}") from error
     return copy
+
+
+def on_host(X: Any) -> Any:
+    """Return X, or a copy of it if it is on a GPU, for code that computes on the CPU."""
+    return copy_to_host(X, "X") if is_on_gpu(X) else X
+
+
+def in_library_of(values: Any, array: Any) -> Any:
+    """Return an array of CuPy as one of the library that other values belong to."""
+    if type(values).__module__.partition(".")[0] != "torch":
+        return array
+    return import_module("torch").from_dlpack(array)

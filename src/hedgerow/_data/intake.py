@@ -84,14 +84,14 @@ def learn_schema(
     verbose : int
         Whether to show progress while columns are read from files.
     n_jobs : int or None
-        Threads that look for infinities.
+        Threads that encode strings and look for infinities.
     """
     if isinstance(X, BinnedTable):
         return X.schema, X
     if streams and isinstance(X, ParquetTable | RowPieces):
         return _learn_in_parts(X, categorical_features, warns, verbose, n_jobs)
     refuse_single_row(X)
-    source = open_table(X)
+    source = open_table(X, n_jobs)
     require_rows(source.n_rows, source.n_features)
     together = workers()
     if together.size > 1:
@@ -104,7 +104,7 @@ def learn_schema(
         return schema, finite_table(source, source.names, n_jobs=n_jobs)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
-    for j, column in enumerate(_read_columns(source, chosen)):
+    for j, column in enumerate(_read_columns(source, chosen, n_jobs)):
         where = column_label(source.names, j)
         if isinstance(column, NumericColumn):
             columns.append(column)
@@ -132,17 +132,17 @@ def _learn_in_parts(
 
 
 def _read_columns(
-    source: Source, chosen: NDArray[np.bool_]
+    source: Source, chosen: NDArray[np.bool_], n_jobs: int | None
 ) -> Iterable[NumericColumn | LabelColumn]:
     """Read the columns; chosen ones as labels, of which each worker learns those of all."""
 
-    def read(j: int) -> NumericColumn | LabelColumn:
-        column = source.read(j)
+    def labelled(j: int, column: NumericColumn | LabelColumn) -> NumericColumn | LabelColumn:
         if chosen[j] and isinstance(column, NumericColumn):
             return labels_of_numbers(column, column_label(source.names, j))
         return column
 
-    columns = map(read, range(source.n_features))
+    positions = range(source.n_features)
+    columns = map(labelled, positions, source.columns(positions, n_jobs))
     together = workers()
     if together.size == 1:
         return columns
@@ -184,15 +184,15 @@ def read_table(
     few = read_few_rows(X, schema, unknown_category, estimator_name)
     if few is not None:
         return few
-    source = open_table(X)
+    source = open_table(X, n_jobs)
     order = column_order(
         schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
     )
     if _is_matrix(source) and not schema.categories:
         return finite_table(_in_order(source, order), schema.feature_names, n_jobs=n_jobs)
     columns: list[NumericColumn | CategoricalColumn] = []
-    for j, position in enumerate(order):
-        column = source.read(position)
+    columns_read = source.columns(order, n_jobs)
+    for j, (position, column) in enumerate(zip(order, columns_read, strict=True)):
         where = column_label(source.names, position)
         if j in schema.categories:
             columns.append(as_learned(column, schema.categories[j], unknown_category, where))

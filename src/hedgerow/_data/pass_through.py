@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
+from hedgerow._data.gpu_arrays import on_host
 from hedgerow._data.names import (
     COLUMN_NAMES,
     Names,
@@ -123,6 +124,7 @@ def _is_frame(X: Any) -> bool:
 
 def _checked(X: Any) -> tuple[Any, Names | None]:
     """Keep data frames; convert lists and the like to arrays, and records to a data frame."""
+    X = on_host(X)
     if are_records(X):
         X = as_data_frame(X)
     if nw.dependencies.is_pandas_dataframe(X):

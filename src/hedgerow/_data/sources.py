@@ -8,7 +8,8 @@ separately; strings are encoded by the library that holds them, which has its ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
@@ -36,8 +37,9 @@ from hedgerow._data.columns import (
 )
 from hedgerow._data.gpu_arrays import copy_to_host, is_on_gpu
 from hedgerow._data.names import Names, column_label, listed, read_names
-from hedgerow._data.sparse import SparseLayouts, sound
+from hedgerow._data.sparse import SparseLayouts, plain_rows, sound
 from hedgerow._peers import library_of
+from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError
 
 # Row numbers have 32 bits in the kernels.
@@ -46,13 +48,18 @@ MOST_ROWS = 2**32 - 1
 _SMALL = 1 << 14
 # Rows among which most categories occur: often no others need to be looked at.
 _FIRST_ROWS = 4096
+# Rows from which threads encode strings side by side: the threads are started for this.
+_MANY_ROWS = 20_000
 # Arrow types that do not support row selection.
 _UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A table as passed: `read(j)` reads a column; `dense` or `sparse` is the matrix, if any."""
+    """A table as passed: `read(j)` reads a column; `dense` or `sparse` is the matrix, if any.
+
+    `strings` are the columns whose strings have to be encoded, which takes time.
+    """
 
     n_rows: int
     n_features: int
@@ -60,9 +67,25 @@ class Source:
     read: Callable[[int], NumericColumn | LabelColumn]
     dense: NDArray[Any] | None = None
     sparse: SparseLayouts | None = None
+    strings: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         require_columns(self.n_rows, self.n_features)
+
+    def columns(
+        self, positions: Iterable[int], n_jobs: int | None
+    ) -> Iterator[NumericColumn | LabelColumn]:
+        """Read columns; threads encode those of strings side by side, if there are many rows."""
+        positions = list(positions)
+        encoded = [j for j in positions if j in self.strings]
+        n_threads = min(len(encoded), effective_n_jobs(n_jobs))
+        if n_threads <= 1 or self.n_rows < _MANY_ROWS:
+            yield from map(self.read, positions)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            reading = {j: pool.submit(self.read, j) for j in encoded}
+            for j in positions:
+                yield reading[j].result() if j in reading else self.read(j)
 
 
 def require_columns(n_rows: int, n_features: int) -> None:
@@ -97,12 +120,12 @@ def refuse_more_rows(n_rows: int, most: int, learner: str) -> None:
         )
 
 
-def open_table(X: Any) -> Source:
-    """Recognise the type of a table and open it."""
+def open_table(X: Any, n_jobs: int | None = 1) -> Source:
+    """Recognise the type of a table and open it; `n_jobs` threads validate a sparse one."""
     if isinstance(X, np.ndarray):
         return _open_array(X)
     if scipy.sparse.issparse(X):
-        return _open_sparse(X)
+        return _open_sparse(X, n_jobs)
     if nw.dependencies.is_pandas_dataframe(X):
         return _open_pandas(X)
     if are_records(X):
@@ -191,10 +214,20 @@ def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColu
     return NumericColumn(native_numbers(np.where(mask, values.dtype.type(np.nan), values)))
 
 
-def _open_sparse(X: Any) -> Source:
+def _open_sparse(X: Any, n_jobs: int | None) -> Source:
     _require_two_dimensions(X.shape)
     if X.dtype.kind not in "biuf":
         raise array_kind_error(X.dtype, "X")
+    sparse = plain_rows(X, n_jobs) or _canonical(X)
+
+    def read(j: int) -> NumericColumn:
+        return NumericColumn(dense_column(sparse.csc, j))
+
+    return Source(X.shape[0], X.shape[1], None, read, sparse=sparse)
+
+
+def _canonical(X: Any) -> SparseLayouts:
+    """Return a sparse matrix of any kind with valid and sorted indices, without duplicates."""
     matrix = sound(X).astype(_sparse_dtype(X.dtype), copy=False)
     if matrix.format != "csr" or not matrix.has_canonical_format:
         matrix = matrix.tocsc()
@@ -203,12 +236,7 @@ def _open_sparse(X: Any) -> Source:
         matrix.sum_duplicates()
     kind = scipy.sparse.csr_array if matrix.format == "csr" else scipy.sparse.csc_array
     parts = (np.ascontiguousarray(part) for part in (matrix.data, matrix.indices, matrix.indptr))
-    sparse = SparseLayouts(kind(tuple(parts), shape=matrix.shape))
-
-    def read(j: int) -> NumericColumn:
-        return NumericColumn(dense_column(sparse.csc, j))
-
-    return Source(matrix.shape[0], matrix.shape[1], None, read, sparse=sparse)
+    return SparseLayouts(kind(tuple(parts), shape=matrix.shape))
 
 
 def _sparse_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -255,7 +283,13 @@ def _open_pandas(X: Any) -> Source:
             return replace(_labels_of_pandas(series, where), is_declared=True)
         return read_series(nw.from_native(series, series_only=True), where)
 
-    return Source(len(X), len(names), names, read)
+    strings = frozenset(j for j, dtype in enumerate(X.dtypes) if _is_of_strings(dtype))
+    return Source(len(X), len(names), names, read, strings=strings)
+
+
+def _is_of_strings(dtype: Any) -> bool:
+    """Return whether a dtype of pandas holds strings, or anything."""
+    return str(dtype).startswith(("object", "str", "large_string"))
 
 
 def _small_matrix(X: Any) -> NDArray[Any] | None:
@@ -279,7 +313,8 @@ def _open_frame(frame: nw.DataFrame[Any]) -> Source:
         return read_series(frame.get_column(columns[j]), column_label(names, j))
 
     names = read_names(columns)
-    return Source(frame.shape[0], frame.shape[1], names, read)
+    strings = frozenset(j for j, dtype in enumerate(frame.schema.values()) if dtype == nw.String)
+    return Source(frame.shape[0], frame.shape[1], names, read, strings=strings)
 
 
 def with_usual_columns(X: Any) -> Any:

@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from hedgerow import _native
+from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError
 
 _COMPRESSED = ("csr", "csc", "bsr")
@@ -23,11 +25,13 @@ _COMPRESSED = ("csr", "csc", "bsr")
 class SparseLayouts:
     """A valid sparse matrix, by rows and by columns; the layout that X does not have is made once.
 
-    `matrix` has sorted indices without duplicates, in CSR or CSC format.
+    `matrix` has indices without duplicates, in CSR or CSC format. They are sorted, unless
+    `is_sorted` is False: rows may then be in any order.
     """
 
-    def __init__(self, matrix: Any) -> None:
+    def __init__(self, matrix: Any, *, is_sorted: bool = True) -> None:
         self.matrix = matrix
+        self.is_sorted = is_sorted
 
     @cached_property
     def csc(self) -> Any:
@@ -36,8 +40,17 @@ class SparseLayouts:
 
     @cached_property
     def csr(self) -> Any:
-        """The table by rows."""
-        return self.matrix.tocsr()
+        """The table by rows, sorted."""
+        return self.matrix.tocsr() if self.is_sorted else self.csc.tocsr()
+
+    def rows_in_any_order(self, longest: int) -> tuple[Any, bool]:
+        """Return the table by rows, and whether these are sorted.
+
+        Rows that are not sorted stay as they are if they have at most `longest` entries on average.
+        """
+        if self.is_sorted or self.matrix.nnz > longest * self.matrix.shape[0]:
+            return self.csr, True
+        return self.matrix, False
 
     def columns(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
         """Return some columns as a matrix of floats."""
@@ -72,6 +85,31 @@ def sound(X: Any, name: str = "X") -> Any:
         return _validated(X)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(f"{name} is not a valid sparse matrix: {error}.") from error
+
+
+def plain_rows(X: Any, n_jobs: int | None) -> SparseLayouts | None:
+    """Return a CSR matrix of floats with the usual indices, validated by all threads at once.
+
+    Return None for any other matrix, and for one that is invalid or has duplicates.
+    """
+    if X.format != "csr" or X.ndim != 2 or X.dtype not in (np.float32, np.float64):
+        return None
+    parts = (X.data, X.indices, X.indptr)
+    if not all(type(part) is np.ndarray and part.ndim == 1 for part in parts):
+        return None
+    if not all(part.flags.c_contiguous and part.flags.aligned for part in parts):
+        return None
+    if not (X.indices.dtype == X.indptr.dtype == np.int32 and len(X.indptr) == X.shape[0] + 1):
+        return None
+    if len(X.data) != len(X.indices) or not X.dtype.isnative:
+        return None
+    is_valid, is_sorted, is_unique = _native.examine_row_lists(
+        X.indptr, X.indices, X.shape[1], effective_n_jobs(n_jobs)
+    )
+    if not (is_valid and is_unique):
+        return None
+    matrix = scipy.sparse.csr_array(parts, shape=X.shape)
+    return SparseLayouts(matrix, is_sorted=is_sorted)
 
 
 def sound_rows(X: Any, name: str = "X") -> Any:

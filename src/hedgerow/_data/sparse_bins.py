@@ -17,6 +17,7 @@ from hedgerow._data.binning import BinnableTable, Binner, report_infinity, store
 
 # A fuller table is smaller as a matrix of bytes, and grows trees faster there.
 _MOST_STORED = 1 / 64
+_SUM_BYTES = 16  # of a bin
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,11 @@ class SparseBinnedMatrix:
     def n_bytes(self) -> int:
         """Bytes of the bins and their rows."""
         return self.bins.nbytes + self.rows.nbytes
+
+    @property
+    def histogram_bytes(self) -> int:
+        """Bytes of the histograms of a node."""
+        return _SUM_BYTES * int(self.n_bins.sum())
 
 
 def stays_sparse(table: BinnableTable) -> bool:

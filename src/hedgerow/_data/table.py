@@ -24,6 +24,7 @@ from hedgerow._data.columns import (
     NumericColumn,
     RowSelection,
     dense_column,
+    has_infinity,
     refuse_infinite,
     refuse_infinite_column,
 )
@@ -204,6 +205,11 @@ class Table:
         """Bins that several fits share: none for a plain table."""
         return None
 
+    @property
+    def on_gpu(self) -> Any:
+        """The numbers, if they are on a GPU; None if they are on the host."""
+        return None
+
     def own_matrix(self, category_bins: CategoryBins) -> NDArray[Any] | None:  # noqa: ARG002
         """Return the matrix of `as_matrix`, if this kind of table has a faster way to build it."""
         return None
@@ -273,7 +279,7 @@ def finite_table(
         refuse_infinite(source.dense, lambda j: column_label(source.names, j), n_jobs)
     elif table.dense is not None:
         refuse_infinite(table.dense, lambda j: column_label(names, j), n_jobs)
-    elif table.sparse is None or np.isinf(table.sparse.matrix.data).any():
+    elif table.sparse is None or has_infinity(table.sparse.matrix.data, n_jobs):
         _refuse_infinite_columns(table, n_jobs)
     return table
 

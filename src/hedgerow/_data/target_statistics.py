@@ -129,13 +129,18 @@ class TargetStatistics:
         return self._encoded(table, [c.encode(_codes(table, c.feature)) for c in self.columns])
 
     def encode_training(
-        self, table: Table, targets: Sequence[NDArray[Any]], weights: Floats | None
+        self,
+        table: Table,
+        targets: Sequence[NDArray[Any]],
+        weights: Floats | None,
+        *,
+        n_threads: int = 1,
     ) -> Table:
         """Encode the training set, without using a row's own target."""
         if not self.columns:
             return table
         rows = _TrainingTargets(targets, self.priors, weights)
-        circle = _Circle(self.seed, table.n_rows)
+        circle = _Circle(self.seed, table.n_rows, n_threads)
         return self._encoded(table, [_encode(c, table, rows, circle) for c in self.columns])
 
     def _encoded(self, table: Table, numbers: Sequence[Iterator[Floats]]) -> Table:
@@ -240,9 +245,9 @@ def _smoothing(
 class _Circle:
     """Training rows on a circle of length 2⁶⁴, in a random order."""
 
-    def __init__(self, seed: int, n_rows: int) -> None:
+    def __init__(self, seed: int, n_rows: int, n_threads: int) -> None:
         places = _native.hashes(seed, "statistics_order", 0, 0, n_rows)
-        self._order = np.argsort(places)
+        self._order = _native.order_by_place(places, n_threads)
         self._places = places[self._order]
         self._window = int(_LOOK_BACK * 2**64)
 

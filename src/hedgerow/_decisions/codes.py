@@ -83,7 +83,7 @@ def _random(n_classes: int, n_columns: int | None, seed: int) -> Code:
     assert best is not None
     if best_distance == 0:
         raise ParameterError(
-            f"n_columns={n_columns} is too small: no code of {DRAWS} random ones has a different "
+            f"n_columns={n_columns} is too small: none of {DRAWS} random codes has a different "
             f"row for each of {n_classes} classes."
         )
     return best

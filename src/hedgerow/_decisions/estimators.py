@@ -61,15 +61,15 @@ class _ClassifierOfAnother(ClassifierMixin, Estimator):
 
 @with_parameters
 class OutputCodeClassifier(_ClassifierOfAnother):
-    """Any classifier of two classes for many: one against the rest, one against one, or codes.
+    """Many classes by binary classifiers: one-vs-rest, one-vs-one or error-correcting codes.
 
-    A code has a row for each class and a column for each problem of two classes. Each column fits a
-    clone of the base estimator to the classes with 1 against those with −1; the class whose row
-    agrees best with all columns is predicted. If rows differ in many columns, the errors of a few
-    classifiers are corrected (Dietterich and Bakiri, 1995).
+    A code has a row for each class and a column for each binary problem. For each column, a clone
+    of the base estimator learns to separate the classes with 1 from those with −1; the class whose
+    row agrees best with all columns is predicted. If rows differ in many columns, the errors of a
+    few classifiers are corrected (Dietterich and Bakiri, 1995).
 
     Ties go to the first class, and the same seed gives the same model. There are no probabilities;
-    for these, use a classifier of many classes.
+    if you need them, use a multiclass classifier.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class OutputCodeClassifier(_ClassifierOfAnother):
         return agreement[:, 1] if len(self.classes_) == 2 else agreement
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class that agrees best with the columns; the first of several."""
+        """Return the class that agrees best with the columns; the first of equally good ones."""
         decision = self.decision_function(X)
         is_two = decision.ndim == 1
         return self.classes_[(decision > 0.0) * 1 if is_two else decision.argmax(axis=1)]
@@ -134,13 +134,13 @@ class OutputCodeClassifier(_ClassifierOfAnother):
 
 @with_parameters
 class DecisionClassifier(_ClassifierOfAnother):
-    """Any classifier of probabilities, with a decision threshold or a matrix of costs.
+    """A classifier that decides by a threshold or by costs, not by the largest probability.
 
-    Training is that of the base estimator; only the decision changes. With costs C[i, j] of
-    predicting class j for a row of class i, the prediction is the class of least expected cost
-    Σ_i p_i C[i, j], which needs probabilities that are calibrated. For two classes without costs of
-    right decisions this is a threshold, C[0, 1] / (C[0, 1] + C[1, 0]). `tune_threshold` finds a
-    threshold by cross-validation.
+    The base estimator is trained as usual; only the decision changes. With the cost C[i, j] of
+    predicting class j for a row of class i, the prediction is the class with the least expected
+    cost, Σ_i p_i C[i, j], which needs calibrated probabilities. For two classes, if correct
+    decisions cost nothing, this is the threshold C[0, 1] / (C[0, 1] + C[1, 0]). `tune_threshold`
+    finds a threshold by cross-validation.
 
     Parameters
     ----------
@@ -189,6 +189,6 @@ class DecisionClassifier(_ClassifierOfAnother):
         return self._model.expected_costs(p)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class by the threshold, or of least expected cost; the first of several."""
+        """Return the class that the threshold or the costs select; the first of equal ones."""
         p = self.predict_proba(X)
         return self.classes_[self._model.decisions(p)]

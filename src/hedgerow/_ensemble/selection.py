@@ -1,8 +1,6 @@
-"""Greedy selection of an ensemble (Caruana et al., 2004).
+"""The weights of the models of an ensemble, by greedy selection on out-of-fold predictions.
 
-Starting from nothing, each step adds the model with which the mean of the models added so far has
-the smallest loss on rows that the models were not fitted to. A model can be added repeatedly. The
-selection is the shortest one with the smallest loss, so adding cannot make it worse.
+The selection is the shortest one with the smallest loss, so it is never worse than a single model.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hedgerow._arithmetic import log, sum_of
+from hedgerow._greedy_selection import greedy_selection
 from hedgerow._types import Floats
 
 LEAST_PROBABILITY = 1e-15
@@ -56,17 +55,10 @@ def select(evidence: Floats, loss: Loss, n_steps: int) -> Floats:
     n_steps : int
         Number of steps.
     """
-    total = np.zeros(evidence.shape[1])
-    counts = np.zeros(len(evidence), np.int64)
-    best_loss, best_counts = np.inf, counts
-    for step in range(1, n_steps + 1):
-        losses = [loss((total + own) / step) for own in evidence]
-        added = int(np.argmin(losses))  # the first of equally good ones
-        total += evidence[added]
-        counts = counts + (np.arange(len(counts)) == added)
-        if losses[added] < best_loss:
-            best_loss, best_counts = losses[added], counts
-    if not best_counts.any():  # no loss is a number
-        best_counts = np.eye(1, len(counts), dtype=np.int64)[0]
-    weights: Floats = best_counts / best_counts.sum()
+    added, best_loss, best_length = list[int](), np.inf, 1
+    for model, its_loss in greedy_selection(list(evidence), loss, n_steps):
+        added.append(model)
+        if its_loss < best_loss:
+            best_loss, best_length = its_loss, len(added)
+    weights: Floats = np.bincount(added[:best_length], minlength=len(evidence)) / best_length
     return weights

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -21,7 +20,7 @@ from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
 from hedgerow._export.sql import sql_query
 from hedgerow._export.xgboost_json import xgboost_json
-from hedgerow._model_file.atomic import write_atomically
+from hedgerow._model_file.atomic import file_name, write_atomically
 from hedgerow.exceptions import ParameterError
 
 __all__ = ["FORMATS", "ExportFormat", "export"]
@@ -66,7 +65,7 @@ def export(
     keep: Sequence[str] = (),
 ) -> None:
     """Write a fitted tree model in the format of another program; see `Estimator.export`."""
-    file = Path(os.fsdecode(path))
+    file = Path(file_name(path))
     writer = FORMATS[_format_of(file, format)]
     written = writer.write(portable(estimator), Destination(file.stem, table, keep))
     write_atomically(str(file), written.encode() if isinstance(written, str) else written)

@@ -28,25 +28,31 @@ def sql_query(model: PortableModel, table: str | None, keep: Sequence[str]) -> s
     """
     if table is None:
         raise ParameterError("table=None is not allowed for SQL: pass the name of the table.")
+    if isinstance(keep, str) or not all(isinstance(column, str) for column in keep):
+        raise ParameterError(f"keep={keep!r} is not allowed; it must be a list of column names.")
     if model.link == "sorted" and model.ensemble.n_outputs > 1:
         raise ExportError("SQL cannot sort the predicted quantiles of a row; export each quantile.")
     comment = [
         f"-- A {model.kind} as a query, written by {model.origin}.",
         "-- NULL is a missing value; other values that are not numbers (NaN) must be NULL, too.",
     ]
-    steps = list(_steps(model, _quoted(table), [_quoted(column) for column in keep]))
-    *inner, last = steps
+    kept = {f"k{i}": _quoted(name) for i, name in enumerate(keep)}
+    *inner, last = _steps(model, _quoted(table), kept)
     tables = ",\n".join(f"{alias} AS (\n{query}\n)" for alias, query in inner)
     return "\n".join([*comment, f"WITH {tables}", f"{last[1]};", ""])
 
 
-def _steps(model: PortableModel, table: str, keep: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the query of each step."""
+def _steps(model: PortableModel, table: str, kept: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the query of each step.
+
+    Columns to keep have other names on the way, since the table's may be those of the steps.
+    """
     ensemble = model.ensemble
     features = [f"f{j}" for j in range(ensemble.n_features)]
     scores = [f"s{k}" for k in range(ensemble.n_outputs)]
     base = [f"{_number(b)} AS {s}" for b, s in zip(ensemble.base_score, scores, strict=True)]
-    yield "step0", _select([*keep, *_feature_columns(model), *base], table)
+    own = [f"{name} AS {alias}" for alias, name in kept.items()]
+    yield "step0", _select([*own, *_feature_columns(model), *base], table)
     at = 0
     for begin in range(0, ensemble.n_trees, _TREES_AT_A_TIME):
         chunk = range(begin, min(begin + _TREES_AT_A_TIME, ensemble.n_trees))
@@ -55,13 +61,14 @@ def _steps(model: PortableModel, table: str, keep: list[str]) -> Iterator[tuple[
             for t in chunk
             for k in range(model.width)
         ]
-        yield f"step{at + 1}", _select([*keep, *features, *scores, *trees], f"step{at}")
+        yield f"step{at + 1}", _select([*kept, *features, *scores, *trees], f"step{at}")
         sums = [_sum(model, chunk, output) for output in range(ensemble.n_outputs)]
-        yield f"step{at + 2}", _select([*keep, *features, *sums], f"step{at + 1}")
+        yield f"step{at + 2}", _select([*kept, *features, *sums], f"step{at + 1}")
         at += 2
     linked = [f"{p} AS p{k}" for k, p in enumerate(_linked(model, scores))]
-    yield f"step{at + 1}", _select([*keep, *linked], f"step{at}")
-    yield "", _select([*keep, *_named(model)], f"step{at + 1}")
+    yield f"step{at + 1}", _select([*kept, *linked], f"step{at}")
+    restored = [f"{alias} AS {name}" for alias, name in kept.items()]
+    yield "", _select([*restored, *_named(model)], f"step{at + 1}")
 
 
 def _select(columns: Sequence[str], table: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,10 @@ def xgboost_json(model: PortableModel) -> str:
         "version": _VERSION,
     }
     return json.dumps(document, separators=(",", ":"))
+
+
+# The properties of nodes that change places with them, beside missing_left.
+_OF_NODES = ("feature", "threshold", "left", "right", "category_set", "value", "gain", "cover")
 
 
 def _check(model: PortableModel, link: str) -> None:
@@ -152,15 +157,37 @@ def _constant(value: float) -> dict[str, Any]:
 
 
 def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
-    nodes = np.flatnonzero(tree.category_set >= 0).tolist()
-    return _tree_fields(tree, value, [(node, _goes_right(model, tree, node)) for node in nodes])
+    nodes = np.flatnonzero(tree.category_set >= 0)
+    is_left = [_is_left(model, tree, node) for node in nodes.tolist()]
+    # XGBoost allows no empty set. Where only missing values go right, all categories do instead.
+    exchanged = nodes[[each.all() for each in is_left]]
+    order = _exchanging_children(tree, exchanged)
+    sets = {
+        int(order[node]): np.flatnonzero(each if each.all() else ~each).tolist()
+        for node, each in zip(nodes.tolist(), is_left, strict=True)
+    }
+    missing_left = tree.missing_left.copy()
+    missing_left[exchanged] ^= True
+    arrays = {name: getattr(tree, name)[order] for name in _OF_NODES}
+    tree = replace(tree, **arrays, missing_left=missing_left[order])
+    return _tree_fields(tree, value[order], sorted(sets.items()))
 
 
-def _goes_right(model: PortableModel, tree: Tree, node: int) -> list[int]:
-    """Return the codes of the categories that go right."""
+def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
+    """Return whether each category goes left."""
     bits = tree.category_bits[tree.category_set[node]]
-    is_left = model.columns[tree.feature[node]].members(bits)
-    return np.flatnonzero(~is_left).tolist()
+    return model.columns[tree.feature[node]].members(bits)
+
+
+def _exchanging_children(tree: Tree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return an order of all nodes in which the children of some have changed places.
+
+    The nodes themselves move, since XGBoost expects a left child before the right one.
+    """
+    order = np.arange(tree.n_nodes)
+    left, right = tree.left[nodes], tree.right[nodes]
+    order[left], order[right] = right, left
+    return order
 
 
 def _tree_fields(tree: Tree, value: Floats, sets: list[tuple[int, list[int]]]) -> dict[str, Any]:

@@ -193,8 +193,9 @@ class _Columns:
         text = self._text.get(value & 0xFFFF_FFFF)
         if text is None:
             raise ModelFileError(
-                "the file has hashes of categories, but not the categories. Save the model with a "
-                "pool of its training data: save_model(path, format='json', pool=pool)."
+                "the model has hashes of categories, but not the categories. Pass its training "
+                "data as well, from_catboost(model, pool), or save the model with it: "
+                "save_model(path, format='json', pool=pool)."
             )
         codes = self._codes[feature]
         return codes.setdefault(text, len(codes))

@@ -135,6 +135,8 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], str]:
     body, end, tail = text.partition("\nend of trees")
     if not end:
         raise ModelFileError("the line 'end of trees' is missing: the file is incomplete.")
+    if "\nparameters:" in tail and "\nend of parameters" not in tail:
+        raise ModelFileError("the line 'end of parameters' is missing: the file is incomplete.")
     head, *blocks = body.split("\nTree=")
     return _fields(head), [_fields(f"Tree={block}") for block in blocks], tail
 

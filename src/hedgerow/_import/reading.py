@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import stat
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -21,6 +21,7 @@ from hedgerow._import.lightgbm_text import read_lightgbm
 from hedgerow._import.model import boosted_estimator
 from hedgerow._import.ubjson import parse_ubjson
 from hedgerow._import.xgboost_json import read_xgboost
+from hedgerow._model_file.atomic import file_name
 from hedgerow._model_file.text import FORMAT as HEDGEROW_JSON
 from hedgerow._model_file.text import from_json
 from hedgerow._params import short_repr
@@ -58,7 +59,7 @@ def read_model(path: str | PathLike[str]) -> Any:
     OSError
         If the file does not exist or cannot be read.
     """
-    name = os.fsdecode(path)
+    name = file_name(path)
     status = Path(name).stat()
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ModelFileError(f"{name!r}: not a regular file")
@@ -74,13 +75,14 @@ def read_model(path: str | PathLike[str]) -> Any:
 
 def _reader_of(beginning: bytes) -> Callable[[bytes], Any] | None:
     """Return the function that reads a file with this beginning; None for our own."""
-    if beginning.startswith((b"tree\n", b"tree\r\n")):
+    text = beginning.removeprefix(BOM_UTF8)  # which some editors add
+    if text.startswith((b"tree\n", b"tree\r\n")):
         return _read_text
     if beginning.startswith(b"CBM1"):
         return _read_cbm
     if beginning.startswith(_UBJSON_OBJECTS):
         return _read_ubjson
-    return _read_json if beginning.lstrip().startswith(b"{") else None
+    return _read_json if text.lstrip().startswith(b"{") else None
 
 
 def is_foreign(data: bytes) -> bool:
@@ -90,7 +92,7 @@ def is_foreign(data: bytes) -> bool:
 
 def _read_text(data: bytes) -> Any:
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelFileError(f"the file is not UTF-8: {error}.") from None
     return _checked(lambda: boosted_estimator(read_lightgbm(text)))
@@ -211,7 +213,7 @@ def from_catboost(model: Any, pool: Any = None) -> Any:
     fitted estimator
         As `read_model` returns it.
     """
-    if not hasattr(model, "save_model") or not hasattr(model, "tree_count_"):
+    if not hasattr(model, "save_model") or getattr(model, "tree_count_", None) is None:
         raise _not_a_model(model, "a fitted model of CatBoost")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -237,6 +239,7 @@ def from_sklearn(model: Any) -> Any:
         loss.
     """
     from sklearn import ensemble
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
     from hedgerow._import import sklearn_boosting, sklearn_trees
@@ -252,6 +255,11 @@ def from_sklearn(model: Any) -> Any:
         sklearn_trees.TREES: sklearn_trees.read_tree,
         (ensemble.AdaBoostClassifier, ensemble.AdaBoostRegressor): sklearn_trees.read_adaboost,
     }
+    if isinstance(model, Pipeline):
+        raise ParameterError(
+            "model is a Pipeline: pass its last step, pipeline[-1]. Its tables are then the output "
+            "of the other steps, pipeline[:-1].transform(X)."
+        )
     for kinds, read in readers.items():
         if isinstance(model, kinds):
             check_is_fitted(model)

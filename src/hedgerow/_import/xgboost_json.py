@@ -57,8 +57,9 @@ from hedgerow._tree.structure import Arithmetic
 from hedgerow._types import Floats
 
 _OLDEST = (1, 7)
-_RAW_SCORES = "binary:logitraw"  # its base score is one since 3.0, and was a probability before
+_RAW_SCORES = "binary:logitraw"  # its base score is a score, not a probability
 _MOST_TREES = 1 << 24
+_WITHOUT_COVER = "Shapley values weight both branches of a split equally: the file has no hessians"
 _REGRESSION = ScoreMeaning(GradientBoostingRegressor)
 _LOG = ScoreMeaning(GradientBoostingRegressor, "log", {"loss": "poisson"})
 _TWO_CLASSES = ScoreMeaning(GradientBoostingClassifier, "sigmoid")
@@ -87,13 +88,14 @@ def read_xgboost(document: Any, encoding: str, classes: NDArray[Any] | None = No
     n_features = parameters.integer("num_feature", 1, MOST_FEATURES)
     objective = learner.object("objective").text("name")
     meaning: ScoreMeaning = choice_of("learner.objective.name", objective, _OBJECTIVES)
-    if objective == _RAW_SCORES and int(version.partition(".")[0]) < 3:
-        refuse("version", version, f"at least 3.0 with the objective {_RAW_SCORES!r}")
     n_outputs = _n_outputs(parameters)
     booster, weights = _booster(learner.object("gradient_booster"))
     trees, width = _trees(booster, weights, n_outputs)
+    has_cover = all(tree.n_nodes == 1 or tree.cover.any() for tree in trees)
     return ForeignModel(
-        origin=Origin("XGBoost", version, encoding, objective),
+        origin=Origin(
+            "XGBoost", version, encoding, objective, () if has_cover else (_WITHOUT_COVER,)
+        ),
         meaning=_of_outputs(meaning, n_outputs),
         columns=_columns(learner, booster, n_features),
         trees=trees,
@@ -272,7 +274,10 @@ def _tree(fields: Fields, factor: np.float32 | None, n_outputs: int) -> ForeignT
     is_set[list(sets)] = True
     default_left = fields.integers("default_left", n) != 0
     value = _values(fields, condition, is_leaf, right, factor, n_outputs)
-    hessian = require_finite(fields.floats("sum_hessian", n), fields.path("sum_hessian"))
+    # Version 2 stores neither hessians nor gains of trees with vector leaves.
+    is_bare = value.shape[1] > 1 and not fields.has("sum_hessian")
+    hessian = np.zeros(n) if is_bare else fields.floats("sum_hessian", n)
+    require_finite(hessian, fields.path("sum_hessian"))
     require_all(
         ~is_leaf | np.isfinite(value).all(axis=1),
         fields.path("split_conditions"),
@@ -291,7 +296,7 @@ def _tree(fields: Fields, factor: np.float32 | None, n_outputs: int) -> ForeignT
         threshold=threshold,
         missing_left=default_left ^ is_set,
         value=value,
-        gain=fields.floats("loss_changes", n),
+        gain=np.zeros(n) if is_bare else fields.floats("loss_changes", n),
         cover=hessian,
         count=np.zeros(n, np.int64),
         sets=sets,

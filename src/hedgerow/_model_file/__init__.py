@@ -7,7 +7,6 @@ replaces files. A file consists of numbers and strings; loading it never runs co
 
 from __future__ import annotations
 
-import os
 import stat
 from os import PathLike
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from hedgerow._arguments import with_argument_hints
 from hedgerow._estimator import Estimator
-from hedgerow._model_file.atomic import write_atomically
+from hedgerow._model_file.atomic import file_name, write_atomically
 from hedgerow._model_file.checkpoint import read_model
 from hedgerow._model_file.container import BEGINNING, check_beginning, pack, unpack
 from hedgerow._model_file.contents import read_estimator, write_estimator
@@ -67,7 +66,7 @@ def save(estimator: Estimator, path: str | PathLike[str]) -> None:
         read_estimator(*unpack(data))  # never write what cannot be read
     except ModelFileError as error:
         raise ModelFileError(f"this model cannot be saved: {error}") from error
-    write_atomically(_file_name(path), data)
+    write_atomically(file_name(path), data)
 
 
 @with_argument_hints
@@ -95,17 +94,11 @@ def load(path: str | PathLike[str]) -> Any:
     OSError
         If the file does not exist or cannot be read.
     """
-    name = _file_name(path)
+    name = file_name(path)
     try:
         return read_model(*unpack(_read_bytes(Path(name))))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error
-
-
-def _file_name(path: Any) -> str:
-    if not isinstance(path, str | bytes | PathLike):
-        raise TypeError(f"path must be a file name, not a {type(path).__name__}.")
-    return os.fsdecode(path)
 
 
 def _read_bytes(path: Path) -> bytes:

@@ -15,7 +15,9 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from hedgerow.exceptions import ParameterError
 
 try:
     import fcntl
@@ -44,6 +46,18 @@ def write_atomically(path: str, data: bytes) -> None:
             raise OSError(error.errno, error.strerror, path) from error
         raise
     _sync_folder(target.parent)
+
+
+def file_name(path: Any) -> str:
+    """Return a path as a str, if it can be the name of a file."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"path must be a file name, not a {type(path).__name__}.")
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ParameterError(
+            f"path={path!r} is not allowed; file names cannot contain a null byte."
+        )
+    return name
 
 
 def check_target(path: str) -> Path:

@@ -51,6 +51,11 @@ def digest_rows(bins: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), o
     A digest of rows: bins (n_features, n_rows) and further columns of 64 bits. The digests of several workers add up, modulo 2^64, to that of all rows.
     """
 
+def examine_row_lists(starts: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, threads: int) -> tuple:
+    """
+    Whether the rows of a sparse table are valid, sorted, and without repeated columns.
+    """
+
 @overload
 def has_infinity(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], threads: int) -> bool: ...
 
@@ -86,6 +91,9 @@ def find_missing(by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, No
 
 def join_columns(places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], has_missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], most_codes: int) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
     """Joins columns that have few codes: five numbers a feature."""
+
+def order_by_place(places: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.int64]:
+    """The rows in increasing order of their places, random numbers."""
 
 def sums_before(codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], amount: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, places: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], window: int, sums: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')], totals: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
@@ -395,7 +403,7 @@ def grow_exact_forest(order: Annotated[NDArray[numpy.uint32], dict(shape=(None, 
 class StoredRows:
     """Rows of a sparse table, for predictors."""
 
-    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int) -> None: ...
+    def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_columns: int, are_sorted: bool = True) -> None: ...
 
     def __len__(self) -> int: ...
 

@@ -69,7 +69,12 @@ def _ordered(
 
 
 def shuffled_summary(
-    model: Any, X: Any, y: Any, columns: Sequence[Column], outcomes: Sequence[Outcome]
+    model: Any,
+    X: Any,
+    y: Any,
+    offset: Any,
+    columns: Sequence[Column],
+    outcomes: Sequence[Outcome],
 ) -> dict[str, Any]:
     """Return the permutation importance of each column."""
     if isinstance(outcomes[0], RankingOutcome):
@@ -90,6 +95,7 @@ def shuffled_summary(
             *(model, take_rows(X, rows), take_rows(y, rows)),
             scoring="log_loss" if by_probability else None,
             n_repeats=N_SHUFFLES,
+            offset=None if offset is None else take_rows(offset, rows),
         )
     except HedgerowError as error:
         return {"absent": str(error)}

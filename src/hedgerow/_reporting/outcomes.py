@@ -28,6 +28,7 @@ from hedgerow._data.target import (
 )
 from hedgerow._svm import OneClassSVM
 from hedgerow._types import Floats, Indices
+from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 
 USUAL_COVERAGE = 0.9  # the default of `predict_interval`
@@ -164,23 +165,24 @@ Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | Surv
 
 
 def read_outcomes(
-    model: Any, X: Any, y: Any, qid: Any, positive_class: Any = None
+    model: Any, X: Any, y: Any, qid: Any, offset: Any = None, positive_class: Any = None
 ) -> list[Outcome]:
     """Predict the rows and read their targets."""
     if y is None:
         raise DataError("y is None: a report evaluates predictions, and needs the targets.")
     if qid is not None and not isinstance(model, GradientBoostingRanker):
         raise ParameterError("qid is only for rankers.")
+    predictor = with_offset(model, offset)
     if isinstance(model, GradientBoostingRanker):
-        return [_ranking(model, X, y, qid)]
+        return [_ranking(predictor, X, y, qid)]
     if isinstance(model, GradientBoostingSurvival):
-        return [_survival(model, X, y)]
+        return [_survival(predictor, X, y)]
     if isinstance(model, OneClassSVM):
         return [_inside_or_outside(model, X, y)]
     if is_classifier(model):
-        return _with_positive_class(_classes(model, X, y), model, positive_class)
+        return _with_positive_class(_classes(predictor, X, y), model, positive_class)
     if is_regressor(model):
-        return _numbers(model, X, y)
+        return _numbers(predictor, X, y)
     raise ParameterError(
         f"{type(model).__name__} is not supported; pass a classifier, a regressor, a ranker or a "
         "survival model."

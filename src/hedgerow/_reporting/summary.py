@@ -72,17 +72,18 @@ def summarise(
     *,
     sample_weight: Any = None,
     qid: Any = None,
+    offset: Any = None,
 ) -> dict[str, Any]:
     """Return the contents of the report of a model on a dataset."""
     if not has_rows(X):
         raise DataError("X has 0 sample(s); a report needs rows to evaluate a model on.")
-    outcomes = read_outcomes(model, X, y, qid, options.positive_class)
+    outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
     columns = read_columns(model, X)
     ids = read_row_ids(X)
     importances = importance_summary(model, columns)
-    shuffled = shuffled_summary(model, X, y, columns, outcomes)
+    shuffled = shuffled_summary(model, X, y, offset, columns, outcomes)
     order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
     kinds = mistake_kinds(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
@@ -94,6 +95,7 @@ def summarise(
         "training": training_summary(model),
         "outcomes": [_evaluate(outcome, weights, options, n_dots) for outcome in outcomes],
         "is_weighted": weights is not None,
+        "has_offset": offset is not None,
         "n_drawn": MOST_TARGETS,
         "coverage": COVERAGE,
         "n_bootstrap": options.n_bootstrap,

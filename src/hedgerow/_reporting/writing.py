@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from os import PathLike
 from typing import Any
@@ -15,9 +14,9 @@ from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
-from hedgerow._data.target import fit_columns
+from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._estimator import Estimator
-from hedgerow._model_file.atomic import check_target, write_atomically
+from hedgerow._model_file.atomic import check_target, file_name, write_atomically
 from hedgerow._params import Number
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
@@ -36,6 +35,7 @@ def report(
     *,
     sample_weight: Any = None,
     qid: Any = None,
+    offset: Any = None,
     title: str | None = None,
     target_name: str | None = None,
     positive_class: Any = None,
@@ -68,6 +68,9 @@ def report(
         Weights of the rows in the metrics; ignored for rankers.
     qid : array of shape (n_rows,), optional
         For rankers: the query of each row, unless X has a column of queries.
+    offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+        For gradient boosting: added to the scores of the rows, as in `predict`; by default that of
+        a `ParquetTable`. Explanations and the form do not include it.
     title : str, optional
         Title of the page; by default the name of the estimator.
     target_name : str, optional
@@ -118,8 +121,10 @@ def report(
         positive_class=positive_class,
     )
     if isinstance(X, ParquetTable):
-        X, y, sample_weight, qid = _sample(X, y, sample_weight, qid, random_state)
-    summary = summarise(model, X, y, options, sample_weight=sample_weight, qid=qid)
+        offset = fit_offset(X, offset)
+        X, y, sample_weight, qid, offset = _sample(X, y, sample_weight, qid, offset, random_state)
+    by_row = {"sample_weight": sample_weight, "qid": qid, "offset": offset}
+    summary = summarise(model, X, y, options, **by_row)
     from hedgerow._reporting.rendering import render
 
     # A lone surrogate, which a name may contain, cannot be encoded: it becomes "?".
@@ -127,15 +132,15 @@ def report(
 
 
 def _sample(
-    table: ParquetTable, y: Any, sample_weight: Any, qid: Any, seed: int
+    table: ParquetTable, y: Any, sample_weight: Any, qid: Any, offset: Any, seed: int
 ) -> tuple[Any, ...]:
-    """Return some rows of files, in memory, and their target, weights and queries."""
+    """Return some rows of files, in memory, and their target, weights, queries and offset."""
     if y is None or table.target is not None:
         y, sample_weight, qid = fit_columns(table, y, sample_weight, qid)
     rows = np.arange(table.n_rows)
     if table.n_rows > MOST_ROWS:
         rows = np.sort(np.random.RandomState(seed).permutation(rows)[:MOST_ROWS])
-    by_row = (y, sample_weight, qid)
+    by_row = (y, sample_weight, qid, offset)
     others = (None if values is None else take_rows(values, rows) for values in by_row)
     X = table.take(rows).read()
     return X.to_pandas() if find_spec("pandas") else X, *others
@@ -199,10 +204,6 @@ def _check_path(path: Any) -> str:
     """Return the file name, if a file can be written there."""
     if not isinstance(path, str | bytes | PathLike):
         raise ParameterError(f"path={path!r} is not allowed; it must be a str or path-like.")
-    name = os.fsdecode(path)
-    if "\0" in name:
-        raise ParameterError(
-            f"path={path!r} is not allowed; file names cannot contain a null byte."
-        )
+    name = file_name(path)
     check_target(name)
     return name

@@ -33,10 +33,14 @@ LEAVES_AHEAD = 8
 
 # What trees that are grown side by side cost, measured on 16 cores: seconds of a tree on one thread
 # for each entry of the table; and seconds that several threads of a tree do not save, for the root
-# of that number. Then bytes of a row: the lists of a tree, and the scores, gradients and leaf of an
-# output; and by how much the lists may add to the memory.
+# of that number.
 _UPDATE_SECONDS, _NOT_SAVED = 1.3e-9, 6e-7
-_ROW_LIST_BYTES, _OUTPUT_BYTES, _MORE_MEMORY = 8, 18, 0.15
+# Bytes of a row: the lists of a tree, and the scores, gradients and leaf of an output. Rows for
+# which a tree keeps another histogram, and how many it keeps at most, measured with 31 leaves. Then
+# what trees that are grown side by side may add to the memory: a share of it, or a few megabytes.
+_ROW_LIST_BYTES, _OUTPUT_BYTES = 8, 18
+_ROWS_PER_HISTOGRAM, _MOST_HISTOGRAMS = 4096, 8
+_MORE_MEMORY, _LITTLE_MEMORY = 0.12, 4.5e6
 
 _OF_SETS = NATIVE_FIELDS.index("category_bits")  # the one array that is not by node
 
@@ -301,7 +305,9 @@ def trees_side_by_side(
     if n_trees == 1 or n_threads == 1 or workers().communicator is not None:
         return 1
     other_bytes = binned.n_bytes + n_trees * _OUTPUT_BYTES * binned.n_rows
-    share = _MORE_MEMORY * other_bytes / (_ROW_LIST_BYTES * max(1, binned.n_rows))
+    histograms = min(_MOST_HISTOGRAMS, 1 + binned.n_rows // _ROWS_PER_HISTOGRAM)
+    own_bytes = _ROW_LIST_BYTES * binned.n_rows + histograms * binned.histogram_bytes
+    share = max(_MORE_MEMORY * other_bytes, _LITTLE_MEMORY) / max(1, own_bytes)
     alone = _UPDATE_SECONDS * binned.n_entries  # the seconds of a tree on one thread
 
     def seconds(n_growers: int) -> float:

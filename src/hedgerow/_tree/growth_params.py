@@ -94,8 +94,8 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         False,
         FLAG,
         "Whether min_split_gain is applied after growth: trees are grown without it, and splits "
-        "are then cut from the bottom up, if both children are leaves and the gain is not above "
-        "min_split_gain. A split that gains little is kept if splits below it gain enough.",
+        "are then removed from the bottom up, if both children are leaves and the gain is not "
+        "above min_split_gain. A split that gains little is kept if splits below it gain enough.",
         group="Regularisation",
     ),
     Parameter(

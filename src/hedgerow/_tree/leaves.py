@@ -126,12 +126,18 @@ def write_leaf_values(
 
 
 def average_inner_nodes(tree: Tree, place: int = 0) -> None:
-    """Set the value of each inner node to the mean over its rows; children follow their parents."""
-    value, count = tree.value[:, place], tree.count
+    """Set the value of each inner node to the mean over its rows; children follow their parents.
+
+    A tree of another library may have no counts of rows: its covers are the weights, or else both
+    children have the same.
+    """
+    value = tree.value[:, place]
+    weight = tree.count if tree.count.any() else tree.cover
     for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
         left, right = tree.left[node], tree.right[node]
-        both = value[left] * count[left] + value[right] * count[right]
-        value[node] = both / (count[left] + count[right])
+        total = weight[left] + weight[right]
+        both = value[left] * weight[left] + value[right] * weight[right]
+        value[node] = both / total if total > 0 else 0.5 * (value[left] + value[right])
 
 
 @dataclass(frozen=True)

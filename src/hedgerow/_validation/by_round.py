@@ -10,10 +10,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION, Measure
+from hedgerow._data.pass_through import take_rows
 from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_fitted_classes, read_regression_target, read_weights
 from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 from hedgerow._types import Floats
+from hedgerow._validation.fold_data import require_rows
+from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 
 
@@ -98,7 +101,7 @@ class RoundsByFold(Result):
 
 
 def rounds_by_fold(
-    validation: Any, X: Any, y: Any, metric: str | None, sample_weight: Any
+    validation: Any, X: Any, y: Any, metric: str | None, sample_weight: Any, offset: Any
 ) -> RoundsByFold:
     """Return the metric of the models of a cross-validation, on their holdouts."""
     name, higher_is_better, measure = _metric(validation, metric)
@@ -108,12 +111,16 @@ def rounds_by_fold(
     else:
         target = read_fitted_classes(y, validation.classes, n_rows).astype(np.float64)
     weights = read_weights(sample_weight, n_rows)
+    if offset is not None:
+        require_rows("offset", offset, n_rows)
     X, curves = sound(X), []
     for model, fold in zip(validation.models, validation.folds, strict=True):
         rows = fold.test
         test_table = _safe_indexing(X, rows)
         w = None if weights is None else weights[rows]
-        curves.append([measure(target[rows], stage, w) for stage in _stages(model, test_table)])
+        of_rows = None if offset is None else take_rows(offset, rows)
+        stages = _stages(with_offset(model, of_rows), test_table)
+        curves.append([measure(target[rows], stage, w) for stage in stages])
     n_rounds = min(map(len, curves))
     if n_rounds == 0:
         raise DataError("a model of the cross-validation has no rounds.")

@@ -15,7 +15,10 @@ from hedgerow._types import Indices
 from hedgerow._validation.fold_data import FoldData
 from hedgerow.exceptions import DataError, ParameterError
 
-_OF_SCORES = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+_OF_SCORES = (
+    *("predict", "predict_proba", "predict_log_proba", "decision_function", "predict_interval"),
+    *("staged_predict", "staged_predict_proba"),
+)
 
 
 def chosen_method(method: str, model: Any, data: FoldData) -> str:
@@ -56,6 +59,18 @@ def predict(model: Any, X: Any, method: str, classes: Any) -> NDArray[Any]:
 
 def _missing(model: Any, classes: NDArray[Any]) -> Any:
     return np.setdiff1d(classes, model.classes_).tolist()[0]
+
+
+def with_offset(model: Any, offset: Any) -> Any:
+    """Return a fitted model whose predictions add an offset, if there is one."""
+    if offset is None:
+        return model
+    if not isinstance(model, GradientBoosting):
+        raise ParameterError(
+            f"offset: predictions of {type(model).__name__} do not accept it; those of gradient "
+            "boosting do."
+        )
+    return WithOffset(model, offset)
 
 
 class WithOffset:

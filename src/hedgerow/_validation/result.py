@@ -71,7 +71,13 @@ class CrossValidation(Result):
         return {name: float(values.std()) for name, values in self.scores.items()}
 
     def by_round(
-        self, X: Any, y: Any, metric: str | None = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        metric: str | None = None,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
     ) -> RoundsByFold:
         """Return a metric on the holdouts after each round, and its mean over the folds.
 
@@ -79,7 +85,7 @@ class CrossValidation(Result):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, offset
             The arguments of `cross_validate`.
         metric : str, optional
             A metric of gradient boosting by name; by default the log loss, or the root mean squared
@@ -91,7 +97,7 @@ class CrossValidation(Result):
             ``best_round``, ``mean`` and ``folds``; ``plot()`` draws the curves of the folds and
             their mean.
         """
-        return rounds_by_fold(self, X, y, metric, sample_weight)
+        return rounds_by_fold(self, X, y, metric, sample_weight, offset)
 
     def keys(self) -> tuple[str, ...]:
         """Return the keys of scikit-learn's `cross_validate` by which the result can be indexed.

@@ -25,7 +25,7 @@ from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.additive import AdditiveTrees
 from hedgerow._types import Floats, Indices
 from hedgerow._validation.fold_data import require_rows
-from hedgerow._validation.predictions import predict
+from hedgerow._validation.predictions import predict, with_offset
 from hedgerow._validation.scoring import (
     OWN_SCORE,
     FoldHoldout,
@@ -60,6 +60,7 @@ def permutation_importance(
     n_repeats: int = 10,
     groups: Mapping[str, Sequence[Any]] | None = None,
     sample_weight: Any = None,
+    offset: Any = None,
     max_samples: float = 1.0,
     random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
@@ -90,6 +91,8 @@ def permutation_importance(
         Columns that are in no group are shuffled alone.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the metric, if it accepts weights.
+    offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+        For gradient boosting: added to the scores of the rows, as in `predict`. It is not shuffled.
     max_samples : int or float
         Number or fraction of the rows of X to sample, once for all repeats.
     random_state : int, RandomState or None
@@ -144,7 +147,10 @@ def permutation_importance(
     random = check_random_state(random_state)
     random = np.random.RandomState(random.randint(np.iinfo(np.int32).max + 1))
     rows = _sample_rows(random, table.n_rows, max_samples)
-    evaluator = _Evaluator(score, y, target.values, target.classes, weights)
+    with_offset(model, offset)  # which only gradient boosting accepts
+    if offset is not None:
+        require_rows("offset", offset, table.n_rows)
+    evaluator = _Evaluator(score, y, target.values, target.classes, weights, offset)
     if rows is not None:
         table, evaluator = table.take(rows), evaluator.of_rows(rows)
     orders = _orders(random, table.n_rows, n_repeats)
@@ -255,13 +261,14 @@ def _parallel_map(
 
 @dataclass(frozen=True, eq=False)
 class _Evaluator:
-    """A metric with the targets and weights of the rows."""
+    """A metric with the targets, weights and offsets of the rows."""
 
     score: Score
     y: Any
     target: Any
     classes: Any
     weights: Floats | None
+    offset: Any = None
 
     def of_rows(self, rows: Indices) -> _Evaluator:
         """Return the evaluator of some rows."""
@@ -270,6 +277,7 @@ class _Evaluator:
             y=take_rows(self.y, rows),
             target=None if self.target is None else self.target[rows],
             weights=None if self.weights is None else self.weights[rows],
+            offset=None if self.offset is None else take_rows(self.offset, rows),
         )
 
     @property
@@ -279,7 +287,9 @@ class _Evaluator:
 
     def measure(self, model: Any, X: Any) -> float:
         """Return the metric of a model on a table of these rows, with any columns shuffled."""
-        options = {} if self.weights is None else {"sample_weight": self.weights}
+        by_row = {"sample_weight": self.weights, "offset": self.offset}
+        options = {name: values for name, values in by_row.items() if values is not None}
+        model = with_offset(model, self.offset)
         return self.score.of(
             FoldHoldout(
                 model=model,

@@ -80,6 +80,7 @@ class CalibrationDisplay(Display):
         n_bins: int = 10,
         strategy: str = "uniform",
         sample_weight: Any = None,
+        offset: Any = None,
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
@@ -97,13 +98,15 @@ class CalibrationDisplay(Display):
             Whether bins have the same width or about the same number of rows.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            For gradient boosting: added to the scores of the rows, as in `predict`.
         pos_label : class, optional
             The positive class; by default the second of the two.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label)
+        scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label, offset)
         if not scored.is_probability:
             raise ParameterError(
                 f"estimator: this {type(estimator).__name__} has no predict_proba."

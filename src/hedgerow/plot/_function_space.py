@@ -22,13 +22,15 @@ def draw_descent(descent: FunctionDescent, ax: Any) -> None:
     beside = panel(ax, "right", 0.5)
     _draw_rows(descent, ax)
     _draw_learner(descent, beside)
-    beside.set_ylim(ax.get_ylim())
     for each in (ax, beside):
         style = {"color": GREY, "fillstyle": "none", "zorder": 3, "label": "y"}
         each.plot(descent.x, descent.y, "o", **style)
         each.set_xlabel("x")
         each.legend(frameon=False, fontsize=SMALL)
         open_frame(each)
+    limits = np.array([ax.get_ylim(), beside.get_ylim()])
+    for each in (ax, beside):  # the same, and wide enough for both
+        each.set_ylim(limits.min(), limits.max())
 
 
 def _draw_rows(descent: FunctionDescent, ax: Any) -> None:

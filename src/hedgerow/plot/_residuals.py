@@ -15,6 +15,7 @@ from hedgerow._data.target import read_regression_target
 from hedgerow._params import Options, Parameter
 from hedgerow._result import GREY
 from hedgerow._types import Floats
+from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, PALE_INK
 from hedgerow.plot._display import SMALL, Display, number, open_frame, panel, require_axes, short
@@ -62,7 +63,14 @@ class ResidualDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Predictor, X: Any, y: Any, *, panel: str = "qq", ax: Any = None
+        cls,
+        estimator: Predictor,
+        X: Any,
+        y: Any,
+        *,
+        offset: Any = None,
+        panel: str = "qq",
+        ax: Any = None,
     ) -> Self:
         """Draw the residuals of a regressor.
 
@@ -72,6 +80,8 @@ class ResidualDisplay(Display):
             An estimator of Hedgerow or scikit-learn.
         X, y : rows and their targets
             The test set: rows that the regressor was not trained on.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            For gradient boosting: added to the scores of the rows, as in `predict`.
         panel : {"qq", "histogram"}, default="qq"
             The second panel: a Q–Q plot against the normal distribution, or a histogram.
         ax : matplotlib Axes, optional
@@ -81,7 +91,7 @@ class ResidualDisplay(Display):
         require_fitted(estimator, "a fitted regressor", "estimator")
         if not is_regressor(estimator):
             raise ParameterError(f"estimator: {type(estimator).__name__} is not a regressor.")
-        predicted = np.asarray(estimator.predict(sound(X)))
+        predicted = np.asarray(with_offset(estimator, offset).predict(sound(X)))
         if predicted.ndim != 1:
             raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
         return cls._of(y, predicted, panel, type(estimator).__name__).plot(ax)

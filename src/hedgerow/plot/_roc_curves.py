@@ -23,6 +23,7 @@ from hedgerow._data.sparse import sound
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._result import GREEN, GREY, Columns, Result
 from hedgerow._types import Floats
+from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import INK, class_colors
 from hedgerow.plot._display import SMALL, Display, open_frame, require_axes, short
@@ -105,7 +106,9 @@ class RocCurvesDisplay(Display):
     title: str = ""
 
     @classmethod
-    def from_estimator(cls, estimator: Predictor, X: Any, y: Any, *, ax: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Predictor, X: Any, y: Any, *, offset: Any = None, ax: Any = None
+    ) -> Self:
         """Draw the curve of each class against the rest, and their mean.
 
         Parameters
@@ -115,11 +118,13 @@ class RocCurvesDisplay(Display):
             the second class.
         X, y : rows and their classes
             The test set: rows that the classifier was not trained on.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            For gradient boosting: added to the scores of the rows, as in `predict`.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        curves = _curves_of_classes(estimator, X, y)
+        curves = _curves_of_classes(estimator, X, y, offset)
         if len(curves) > 1:
             curves = [*curves, RocCurve.mean_of(MEAN, curves)]
         return cls(curves=curves, title=type(estimator).__name__).plot(ax)
@@ -131,6 +136,7 @@ class RocCurvesDisplay(Display):
         X: Any,
         y: Any,
         *,
+        offset: Any = None,
         pos_label: Any = None,
         ax: Any = None,
     ) -> Self:
@@ -143,6 +149,8 @@ class RocCurvesDisplay(Display):
             of its classes, each against the rest.
         X, y : rows and their classes
             The test set: rows that no model was trained on.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            For gradient boosting: added to the scores of the rows, as in `predict`.
         pos_label : class, optional
             The positive class of two; by default the second.
         ax : matplotlib Axes, optional
@@ -150,7 +158,9 @@ class RocCurvesDisplay(Display):
         """
         require_axes(ax)
         named = _named(estimators)
-        curves = [_curve_of_model(name, model, X, y, pos_label) for name, model in named.items()]
+        curves = [
+            _curve_of_model(name, model, X, y, offset, pos_label) for name, model in named.items()
+        ]
         n_classes = len(next(iter(named.values())).classes_)
         title = "" if n_classes == 2 else f"mean of {n_classes} classes, each against the rest"
         return cls(curves=curves, title=title).plot(ax)
@@ -255,21 +265,23 @@ def _named(estimators: Any) -> dict[str, Any]:
     return named
 
 
-def _curve_of_model(name: str, model: Any, X: Any, y: Any, pos_label: Any) -> RocCurve:
-    curves = _curves_of_classes(model, X, y, pos_label)
+def _curve_of_model(name: str, model: Any, X: Any, y: Any, offset: Any, pos_label: Any) -> RocCurve:
+    curves = _curves_of_classes(model, X, y, offset, pos_label)
     if len(curves) > 1:
         return RocCurve.mean_of(name, curves)
     only = curves[0]
     return RocCurve(name, only.fpr, only.tpr, only.area, only.contributions)
 
 
-def _curves_of_classes(model: Any, X: Any, y: Any, pos_label: Any = None) -> list[RocCurve]:
+def _curves_of_classes(
+    model: Any, X: Any, y: Any, offset: Any, pos_label: Any = None
+) -> list[RocCurve]:
     """Return a curve for each class against the rest; one for two classes."""
     require_fitted(model, _ACCEPTED, "estimator")
     classes: Any = getattr(model, "classes_", None)
     if not is_classifier(model) or isinstance(classes, list):
         raise ParameterError(f"estimator: this {type(model).__name__} is not {_ACCEPTED}.")
-    scores = _scores(model, sound(X), len(classes))
+    scores = _scores(with_offset(model, offset), sound(X), len(classes))
     name = type(model).__name__
     truth = read_fitted_classes(y, np.asarray(classes), len(scores), estimator_name=name)
     if len(classes) == 2:

@@ -25,6 +25,7 @@ from hedgerow._data.target import (
 from hedgerow._params import NOT_NEGATIVE, NOTHING, Number, Parameter, any_of
 from hedgerow._result import GREY
 from hedgerow._types import Floats
+from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import (
@@ -75,7 +76,7 @@ class OperatingPoint:
 
 
 def scores_of_estimator(
-    estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any
+    estimator: Predictor, X: Any, y: Any, sample_weight: Any, pos_label: Any, offset: Any = None
 ) -> Scored:
     """Return the probabilities of a binary classifier, or else its decision function."""
     require_fitted(estimator, _ACCEPTED, "estimator")
@@ -85,10 +86,11 @@ def scores_of_estimator(
     positive = positive_index(classes, pos_label)
     X = sound(X)
     is_probability = hasattr(estimator, "predict_proba")
-    if hasattr(estimator, "predict_proba"):
-        score = np.asarray(estimator.predict_proba(X), np.float64)[:, positive]
+    predictor = with_offset(estimator, offset)
+    if is_probability:
+        score = np.asarray(predictor.predict_proba(X), np.float64)[:, positive]
     elif hasattr(estimator, "decision_function"):
-        score = np.asarray(estimator.decision_function(X), np.float64) * (2 * positive - 1)
+        score = np.asarray(predictor.decision_function(X), np.float64) * (2 * positive - 1)
     else:
         raise ParameterError(
             f"estimator: this {type(estimator).__name__} has neither predict_proba nor "
@@ -213,6 +215,7 @@ class _ThresholdCurveDisplay(Display):
         y: Any,
         *,
         sample_weight: Any = None,
+        offset: Any = None,
         pos_label: Any = None,
         threshold: float | None = None,
         cost_false_positive: float | None = None,
@@ -229,6 +232,8 @@ class _ThresholdCurveDisplay(Display):
             The test set: rows that the classifier was not trained on.
         sample_weight : array of shape (n_rows,), optional
             Weights of the rows.
+        offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+            For gradient boosting: added to the scores of the rows, as in `predict`.
         pos_label : class, optional
             The positive class; by default the second of the two.
         threshold : float, optional
@@ -240,7 +245,7 @@ class _ThresholdCurveDisplay(Display):
             Axes to draw on; by default those of a new figure.
         """
         require_axes(ax)
-        scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label)
+        scored = scores_of_estimator(estimator, X, y, sample_weight, pos_label, offset)
         costs = cost_false_positive, cost_false_negative
         return cls._from_scores(scored, threshold, *costs).plot(ax)
 

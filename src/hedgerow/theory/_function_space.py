@@ -32,7 +32,7 @@ GRID = 400  # points of the learner's curve
 def function_descent(
     X: Any, y: Any, *, loss: str = "absolute_error", learner: Any = None, n_steps: int = 4
 ) -> FunctionDescent:
-    """Return steepest descent in function space, on the rows themselves and by a learner.
+    """Return steepest descent in function space: on the rows themselves, and with a base learner.
 
     Both begin with the best constant F₀. On the rows, step m is F(x_i) ← F(x_i) − ρ g_i with
     g_i = ∂L(y_i, F(x_i))/∂F(x_i) and ρ = argmin Σ L(y_i, F(x_i) − ρ g_i). By a learner, h is fitted

@@ -19,6 +19,7 @@ from hedgerow._boosting.estimators.gradient_boosting import (
 )
 from hedgerow._boosting.fit.fit_data import as_fitted
 from hedgerow._contract import internals
+from hedgerow._data.target import read_offset
 from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 from hedgerow._stagewise.losses import StagewiseLoss, classification_loss, regression_loss
 from hedgerow._types import Floats
@@ -30,7 +31,9 @@ CLASS_LOSSES = ("auto", "log_loss", "exponential")
 NUMBER_LOSSES = ("squared_error", "absolute_error", "quantile", "poisson")
 
 
-def objective(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Objective:
+def objective(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None
+) -> Objective:
     """Return Σ l(y, ŷ) + Σ Ω(f_k) of a gradient boosting model, also after each round.
 
     l is the loss of a row: ½ (y − ŷ)² for the squared error, ln(1 + e^ŷ) − y ŷ for the log loss of
@@ -50,6 +53,8 @@ def objective(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Objectiv
         Usually the training set; on other rows Ω is the same.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows' losses.
+    offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+        Added to the scores of the rows, as in `fit`.
 
     Returns
     -------
@@ -74,8 +79,13 @@ def objective(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Objectiv
     dataset = read_training_set(model, X, y, sample_weight)
     target = dataset.target.astype(np.float64)
     weights = np.ones(len(target)) if dataset.weights is None else dataset.weights
-    start = np.broadcast_to(fitted.ensemble.base_score, (len(target), fitted.ensemble.n_outputs))
-    stages = [start, *fitted.ensemble.staged_raw(internals(model).matrix(X))]
+    ensemble = fitted.ensemble
+    added = read_offset(offset, len(target), ensemble.n_outputs)
+    start = np.zeros((len(target), ensemble.n_outputs)) if added is None else added
+    stages = [
+        ensemble.base_score + start,
+        *ensemble.staged_raw(internals(model).matrix(X), offset=added),
+    ]
     losses = [sum_of(weights * loss.loss(target, _shaped(scores))) for scores in stages]
     return Objective(
         rounds=np.arange(len(stages)),

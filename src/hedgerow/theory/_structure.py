@@ -24,7 +24,7 @@ from hedgerow._boosting.fit.fit_data import as_fitted, weigh
 from hedgerow._boosting.losses import BaseLoss, NativeLoss
 from hedgerow._contract import internals
 from hedgerow._data.intake import as_matrix
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_offset, read_weights
 from hedgerow._result import BROWN, GREEN, Columns, Result
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.structure import Ensemble
@@ -41,7 +41,7 @@ COARSE, TINY = 1e-4, 1e-6
 
 
 def structure_score(
-    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None
+    model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, offset: Any = None
 ) -> StructureScore:
     """Return the structure score J of every tree of a gradient boosting model.
 
@@ -67,6 +67,8 @@ def structure_score(
         To compute J from the gradients of the rows as well, for comparison.
     sample_weight : array of shape (n_rows,), optional
         The weights passed to fit, if any.
+    offset : array of shape (n_rows,) or (n_rows, n_scores), optional
+        The offset passed to fit, if any.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def structure_score(
     _require_free_weights(weight, model.max_delta_step)
     nodes = _node_sums(ensemble, weight, rules)
     _require_gains(ensemble, nodes, rules)
-    recomputed = None if X is None else _from_rows(model, rules, X, y, sample_weight)
+    recomputed = None if X is None else _from_rows(model, rules, X, y, sample_weight, offset)
     result = _score_trees(ensemble, nodes, rules, recomputed)
     _warn_about_coarse_sums(result)
     return result
@@ -358,13 +360,15 @@ def _by_tree(ensemble: Ensemble, of_nodes: Floats) -> Floats:
     return np.add.reduceat(of_nodes, ensemble.tree_offset[:-1])
 
 
-def _from_rows(model: Any, rules: _Rules, X: Any, y: Any, sample_weight: Any) -> Floats:
-    leaves = _leaf_sums(model, X, y, sample_weight)
+def _from_rows(
+    model: Any, rules: _Rules, X: Any, y: Any, sample_weight: Any, offset: Any
+) -> Floats:
+    leaves = _leaf_sums(model, X, y, sample_weight, offset)
     return np.array([rules.score(G, H).sum() + rules.min_split_gain * len(G) for G, H in leaves])
 
 
 def _leaf_sums(
-    model: Any, X: Any, y: Any, sample_weight: Any = None
+    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield for each tree the sums G and H of its leaves, in the order of their nodes.
 
@@ -381,6 +385,9 @@ def _leaf_sums(
     leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
+    added = read_offset(offset, len(leaves), ensemble.n_outputs)
+    if added is not None:
+        scores += added.T
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):
         gradient, hessian = _gradients(loss, scores, dataset)
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):

@@ -47,7 +47,7 @@ KERNELS = [
 @pytest.mark.parametrize("parameters", KERNELS)
 @pytest.mark.parametrize("task", [two_classes, three_classes])
 @pytest.mark.parametrize("shape", ["ovo", "ovr"])
-def test_classes_are_told_as_scikit_learn_does(parameters, task, shape):
+def test_predicted_classes_are_those_of_scikit_learn(parameters, task, shape):
     X, y = task()
     weights = np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     both = [

@@ -17,11 +17,14 @@ from hedgerow._boosting.fit.fit_data import FitArguments, Settings, read_problem
 from hedgerow._boosting.fit.fitting import fit_boosting
 from hedgerow._boosting.fit.observers import OBSERVERS, observed
 from hedgerow._boosting.fit.refit import Refitting
+from hedgerow._boosting.gpu_predictions import Finish, GpuFinish, predict_on_gpu
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._contract import TableInternals, internals
+from hedgerow._cuda.predictions import GpuScores
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
+from hedgerow._data.gpu_arrays import is_on_gpu
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
@@ -73,6 +76,10 @@ class BoostedInternals(TableInternals[BoostedModel]):
     scores: Callable[..., Floats]
     unit: Callable[[BoostedModel], str]
     output_names: Callable[[BoostedModel], list[str]]
+
+
+def _nothing(_: GpuScores) -> None:
+    """Leave the last step of a prediction to the CPU."""
 
 
 class GradientBoosting(TableEstimator):
@@ -354,6 +361,29 @@ class GradientBoosting(TableEstimator):
         offset = read_offset(fit_offset(X, offset), X.n_rows, self._n_scores())
         by_row = () if offset is None else (offset,)
         return X.computed(self._scores_in_memory, self.verbose, *by_row)
+
+    def _from_scores(
+        self, X: Any, offset: Any, finish: Finish, finish_on_gpu: GpuFinish = _nothing
+    ) -> Any:
+        """Return what follows from the scores of rows: on a GPU, if X is on one."""
+        if not is_on_gpu(X):
+            return finish(self._scores(X, offset))
+        return predict_on_gpu(
+            self._fitted_model(),
+            X,
+            offset,
+            finish,
+            finish_on_gpu,
+            self._scores_in_memory,
+            accepts_unknown=self.unknown_category != "error",
+            estimator_name=type(self).__name__,
+        )
+
+    def _prediction(self, scores: Floats) -> Floats:
+        return prediction_of(scores, self._model.link)
+
+    def _gpu_prediction(self, scores: GpuScores) -> Any:
+        return scores.prediction(self._model.link)
 
     def _scores_in_memory(self, X: Any, offset: Any = None) -> Floats:
         rows = self._tree_rows(X)

@@ -20,6 +20,8 @@ from hedgerow._boosting.losses.regression import as_levels
 from hedgerow._boosting.metrics import d2_pinball
 from hedgerow._boosting.model import BoostedModel, calibrated_probabilities
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
+from hedgerow._cuda.predictions import GpuScores
+from hedgerow._data.gpu_arrays import on_host
 from hedgerow._data.target import decode_labels, read_regression_target, read_weights
 from hedgerow._estimator import Estimator, ScoredClassifier, accuracy
 from hedgerow._links import prediction_of
@@ -83,7 +85,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         With more classes, there is a column per class; for multilabel y, one per label. An offset,
         as in `fit`, is added.
         """
-        return _decision(self._scores(X, offset))
+        return self._from_scores(X, offset, _decision, GpuScores.decision)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, offset: Any = None) -> Floats:
@@ -91,17 +93,16 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
 
         For multilabel y: P(class 1) of each label, shape (n_rows, n_outputs).
         """
-        scores = self._scores(X, offset)
-        return self._probabilities(scores)
+        return self._from_scores(X, offset, self._probabilities, self._gpu_probabilities)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Floats:
         """Return the logarithm of the probabilities."""
-        return np.log(self.predict_proba(X, offset=offset))
+        return self._from_scores(X, offset, lambda scores: np.log(self._probabilities(scores)))
 
     def predict(self, X: Any, *, offset: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; for multilabel y, of each label."""
-        return self._classes_of(self._scores(X, offset))
+        return self._from_scores(X, offset, self._classes_of, self._gpu_classes)
 
     def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `decision_function` returns after each round."""
@@ -124,7 +125,7 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
         X, y, sample_weight, offset : as in `fit`
             The test set.
         """
-        return accuracy(y, self.predict(X, offset=offset), sample_weight)
+        return accuracy(on_host(y), self._classes_of(self._scores(X, offset)), sample_weight)
 
     def calibrate(
         self,
@@ -159,6 +160,12 @@ class GradientBoostingClassifier(ScoredClassifier, GradientBoosting):
     def _probabilities(self, scores: Floats) -> Floats:
         model, n_threads = self._model, self._threads_for(scores)
         return calibrated_probabilities(scores, model.link, model.calibration, n_threads)
+
+    def _gpu_probabilities(self, scores: GpuScores) -> Any:
+        return None if self._model.calibration else scores.probabilities(self._model.link)
+
+    def _gpu_classes(self, scores: GpuScores) -> Any:
+        return None if self._model.calibration else scores.labels(self.classes_)
 
     def _classes_of(self, scores: Floats) -> NDArray[Any]:
         if self._model.calibration is not None:
@@ -232,8 +239,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
         An offset, as in `fit`, is added to the scores.
         """
-        scores = self._scores(X, offset)
-        return prediction_of(scores, self._model.link)
+        return self._from_scores(X, offset, self._prediction, self._gpu_prediction)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Return R², or for several quantiles D² of the mean pinball loss: 1 is perfect.
@@ -246,7 +252,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         X, y, sample_weight, offset : as in `fit`
             Rows to evaluate the model on.
         """
-        prediction = self.predict(X, offset=offset)
+        prediction = self._prediction(self._scores(X, offset))
+        y = on_host(y)
         if self._model.link != "sorted":
             return float(r2_score(y, prediction, sample_weight=sample_weight))
         target = read_regression_target(y, len(prediction))
@@ -303,9 +310,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (
-            prediction_of(scores, self._model.link) for scores in self._staged_scores(X, offset)
-        )
+        return map(self._prediction, self._staged_scores(X, offset))
 
     def _output_names(self, model: BoostedModel) -> list[str]:
         levels = as_levels(self.quantile) if model.link == "sorted" else ()

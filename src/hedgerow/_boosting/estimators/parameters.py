@@ -332,7 +332,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "How several outputs or classes are learned. 'separate' grows a tree for each of them in "
         "every round; 'vector' grows one tree, whose splits maximise the total gain and whose "
         "leaves have a value for each output: fewer and faster trees, which need more leaves or "
-        "rounds. 'vector' needs splitter='hist'.",
+        "rounds. 'vector' cannot be used with splitter='exact'.",
         Peers("multi_strategy", "", "", ""),
         group="Trees",
     ),

@@ -18,6 +18,7 @@ from hedgerow._boosting.fit.fit_data import FitArguments
 from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
+from hedgerow._cuda.predictions import GpuScores
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.ranking_queries import (
     QueryNumbers,
@@ -198,11 +199,11 @@ class GradientBoostingRanker(OneScore):
 
         An offset, as in `fit`, is added.
         """
-        return self._scores(X, offset)[:, 0].copy()
+        return self._from_scores(X, offset, _only_score, GpuScores.decision)
 
     def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (scores[:, 0].copy() for scores in self._staged_scores(X, offset))
+        return map(_only_score, self._staged_scores(X, offset))
 
     def score(
         self,
@@ -318,6 +319,10 @@ class GradientBoostingRanker(OneScore):
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         return tags
+
+
+def _only_score(scores: Floats) -> Floats:
+    return scores[:, 0].copy()
 
 
 def _as_list(eval_set: Any) -> list[Any]:

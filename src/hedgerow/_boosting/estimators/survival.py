@@ -16,7 +16,6 @@ from hedgerow._boosting.targets.survival import Survival
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.survival_times import read_survival_times
 from hedgerow._data.target import read_numbers_with_missing, read_weights
-from hedgerow._links import prediction_of
 from hedgerow._params import Number
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
@@ -84,14 +83,11 @@ class GradientBoostingSurvival(OneScore):
         which a fraction 1/e of similar rows survives. An offset, as in `fit`, is added to the
         scores.
         """
-        scores = self._scores(X, offset)
-        return prediction_of(scores, self._model.link)
+        return self._from_scores(X, offset, self._prediction, self._gpu_prediction)
 
     def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Floats]:
         """Yield what `predict` returns after each round."""
-        return (
-            prediction_of(scores, self._model.link) for scores in self._staged_scores(X, offset)
-        )
+        return map(self._prediction, self._staged_scores(X, offset))
 
     def predict_cumulative_hazard(self, X: Any, times: Any, *, offset: Any = None) -> Floats:
         """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""

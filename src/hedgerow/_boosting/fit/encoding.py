@@ -42,7 +42,7 @@ def learn_encoding(
     targets = _encoded_targets(dataset, n_categories, loss, classes, n_threads)
     table, weights = dataset.table, dataset.weights
     statistics = learn_statistics(table, n_categories, targets, weights, seed)
-    return statistics, statistics.encode_training(table, targets, weights)
+    return statistics, statistics.encode_training(table, targets, weights, n_threads=n_threads)
 
 
 def encode_again(
@@ -56,7 +56,7 @@ def encode_again(
     if not statistics.columns:
         return dataset.table
     targets = _encoded_targets(dataset, statistics.features, loss, classes, n_threads)
-    return statistics.encode_training(dataset.table, targets, dataset.weights)
+    return statistics.encode_training(dataset.table, targets, dataset.weights, n_threads=n_threads)
 
 
 def _encoded_targets(

@@ -39,7 +39,9 @@ from hedgerow._boosting.model import BoostedModel
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._collective import workers
 from hedgerow._contract import internals
+from hedgerow._cuda.device import device_index
 from hedgerow._cuda.support import require_supported
+from hedgerow._data.gpu_table import as_gpu_table
 from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.memory import require_memory
 from hedgerow._data.parquet_table import ParquetTable
@@ -128,8 +130,8 @@ def require_possible(estimator: TableEstimator) -> None:
     """Refuse values of parameters that cannot be used together."""
     if estimator.multi_strategy == "vector" and estimator.splitter == "exact":
         raise ParameterError(
-            "multi_strategy='vector' needs splitter='hist': exact splits are found for one output "
-            "at a time."
+            "multi_strategy='vector' cannot be used with splitter='exact', which finds splits for "
+            "one output at a time. Use splitter='hist' or 'approx'."
         )
     _require_symmetric_engine(estimator)
     _require_prunable(estimator)
@@ -410,7 +412,7 @@ def read_problem(
     if arguments.memory_limit is not None:  # with several outputs it will be more
         require_memory(arguments.memory_limit, settings.estimator, arguments.X)
     if initial_model is None:
-        schema, table = learn_schema(
+        schema, table = _learn_on_gpu(arguments.X, params) or learn_schema(
             arguments.X,
             params.categorical_features,
             streams=True,
@@ -453,6 +455,16 @@ def read_problem(
     if arguments.groups is not None:
         dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
     return problem, weigh(dataset, settings.estimator, task, classes, loss)
+
+
+def _learn_on_gpu(X: Any, params: TableEstimator) -> tuple[TableSchema, Table] | None:
+    """Leave X where it is, if that is the GPU of the fit, and all columns are numeric."""
+    categorical = params.categorical_features
+    has_numbers_only = categorical is None or categorical == "auto"
+    if params.device == "cpu" or not has_numbers_only or workers().size > 1:
+        return None
+    table = as_gpu_table(X, device_index(params.device))
+    return None if table is None else (TableSchema(table.n_features, None, {}), table)
 
 
 def _require_initial_estimator(

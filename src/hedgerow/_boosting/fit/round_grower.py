@@ -22,8 +22,8 @@ from hedgerow._boosting.losses.leaf_minimum import LeafMinimum
 from hedgerow._boosting.losses.regression import RobustLoss
 from hedgerow._boosting.model import BoostedModel
 from hedgerow._collective import workers
+from hedgerow._cuda import self_check
 from hedgerow._cuda.engine import CudaEngine
-from hedgerow._cuda.self_check import open_checked_device
 from hedgerow._data.binning import BinnedMatrix, UnbinnedMatrix
 from hedgerow._data.sparse_bins import SparseBinnedMatrix
 from hedgerow._data.target_statistics import TargetStatistics
@@ -273,7 +273,7 @@ def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams)
         )
     binned = training_set.binned
     if settings.params.device != "cpu":
-        device = open_checked_device(settings.params.device)
+        device = self_check.open_checked_device(settings.params.device)
         assert isinstance(binned, BinnedMatrix | UnbinnedMatrix)
         return CudaEngine(binned, growth, base_score, device)
     assert isinstance(binned, BinnedMatrix | SparseBinnedMatrix)

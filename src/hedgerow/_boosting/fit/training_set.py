@@ -15,9 +15,13 @@ from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import EvalSet
 from hedgerow._boosting.losses import BaseLoss
 from hedgerow._collective import workers
+from hedgerow._cuda import self_check
+from hedgerow._cuda.device import Device
+from hedgerow._cuda.intake import DeviceRows, copy_rows, rows_of_array
+from hedgerow._cuda.thresholds import find_thresholds
 from hedgerow._data.binned_rows import BinnedRows, TreeRows, rows_of
 from hedgerow._data.binning import BinnedMatrix, Binner, UnbinnedMatrix, is_array_of_floats
-from hedgerow._data.intake import TableSchema, as_matrix
+from hedgerow._data.intake import NumericColumn, Table, TableSchema, as_matrix
 from hedgerow._data.sparse_bins import SparseBinnedMatrix, bin_stored, stays_sparse
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._estimator import Estimator
@@ -212,8 +216,42 @@ def _fit_binner(
         return binner, binner.fit_transform(
             train.table, train.weights, columns_only=columns_only, drops=drops, **options
         )
+    if _has_own_rows(settings) and _can_be_dealt_on_device(train):
+        device = self_check.open_checked_device(settings.params.device)
+        rows = _rows_on(device, train.table)
+        if rows is not None:
+            thresholds = _thresholds_on(device, rows, train.table, binner, settings.n_threads)
+            binner.fit(train.table, thresholds=thresholds)
+            return binner, binner.leave_unbinned(train.table, rows)
     binner.fit(train.table, train.weights, **options)
     return binner, _transform(problem, settings, train, binner, drops)
+
+
+def _can_be_dealt_on_device(train: Dataset) -> bool:
+    """Return whether a device can find the thresholds of a table: of rows of equal weight."""
+    return train.weights is None and workers().size == 1 and is_array_of_floats(train.table)
+
+
+def _rows_on(device: Device, table: Table) -> DeviceRows | None:
+    """Return a table on the device; None if it is too large for it."""
+    if table.on_gpu is not None:
+        return rows_of_array(table.on_gpu)
+    assert table.dense is not None
+    return copy_rows(table.dense, device)
+
+
+def _thresholds_on(
+    device: Device, rows: DeviceRows, table: Table, binner: Binner, n_threads: int
+) -> tuple[Floats, NDArray[np.int64]]:
+    def host_column(j: int) -> NDArray[Any]:
+        column = table.column(j)
+        assert isinstance(column, NumericColumn)
+        return column.values
+
+    return find_thresholds(
+        *(rows, host_column, binner.max_bins, binner.subsample_for_bin, binner.seed),
+        *(n_threads, device),
+    )
 
 
 def _transform(

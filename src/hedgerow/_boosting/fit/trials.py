@@ -27,6 +27,7 @@ from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import TreeRows
+from hedgerow._greedy_selection import greedy_selection
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
@@ -105,15 +106,18 @@ class Judge:
             return nan
         return float(np.average(scores[known], weights=self._weights[known]))
 
+    def loss(self, score: float) -> float:
+        """Return a number that is smaller for better scores."""
+        return -score if self._metric.higher_is_better else score
+
     def best(self, scores: Sequence[float]) -> int | None:
         """Return the index of the best score; None if all are NaN."""
-        values = np.array(scores) if self._metric.higher_is_better else -np.array(scores)
-        return None if np.isnan(values).all() else int(np.nanargmax(values))
+        losses = [self.loss(score) for score in scores]
+        return None if np.isnan(losses).all() else int(np.nanargmin(losses))
 
     def ranking(self, scores: Sequence[float]) -> list[int]:
         """Return the indices of scores from the best to the worst, NaN last."""
-        values = -np.array(scores) if self._metric.higher_is_better else np.array(scores)
-        return np.argsort(values, kind="stable").tolist()
+        return np.argsort([self.loss(score) for score in scores], kind="stable").tolist()
 
     def _measure(self, eval_set: EvalSet) -> float:
         (value,) = eval_set.measure([self._metric], self._link).values()
@@ -304,23 +308,18 @@ def _finalists(trials: Sequence[KindTrial], n_finalists: int, judge: Judge) -> s
 def select_members(trials: Sequence[KindTrial], n_members: int, judge: Judge) -> list[int]:
     """Return the indices of trials whose mean has the best metric, by greedy selection.
 
-    One trial is added after another, each the one with which the mean of all so far is best; a
-    trial can be added several times.
+    A trial can be selected several times.
     """
-    chosen: list[int] = []
-    total = [np.zeros_like(scores) for scores in trials[0].scores]
     eval_sets = trials[0].eval_sets()
-    for n_chosen in range(1, n_members + 1):
-        measured = []
-        for trial in trials:
-            means = [(a + b) / n_chosen for a, b in zip(total, trial.scores, strict=True)]
-            mixed = [replace(e, scores=mean) for e, mean in zip(eval_sets, means, strict=True)]
-            measured.append(judge.measure(mixed))
-        best = judge.best(measured)
-        assert best is not None
-        chosen.append(best)
-        total = [a + b for a, b in zip(total, trials[best].scores, strict=True)]
-    return chosen
+    ends = np.cumsum([len(scores) for scores in trials[0].scores])[:-1]
+
+    def loss(scores: Floats) -> float:
+        parts = np.split(scores, ends)
+        mixed = [replace(e, scores=part) for e, part in zip(eval_sets, parts, strict=True)]
+        return judge.loss(judge.measure(mixed))
+
+    of_trials = [np.concatenate(trial.scores) for trial in trials]
+    return [added for added, _ in greedy_selection(of_trials, loss, n_members)]
 
 
 @contextmanager

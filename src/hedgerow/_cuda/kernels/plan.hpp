@@ -58,14 +58,15 @@ __noinline__ void add_node(const TreeView& tree, const Leaf& leaf) {
   for (uint32_t& word : node.categories) word = 0;
 }
 
-// Turns a leaf into an inner node, whose children get the numbers `left` and left + 1.
-inline void split_leaf(const TreeView& tree, const Leaf& leaf, int left) {
+// Makes a leaf a node of the tree.
+inline void number_leaf(const TreeView& tree, Leaf& leaf, int node) {
+  leaf.node = node;
+  add_node(tree, leaf);
+}
+
+// Turns the node of a leaf into an inner one, whose children are the nodes `left` and left + 1.
+inline void add_test(const TreeView& tree, const Leaf& leaf, int left) {
   const Split& split = leaf.best;
-  for (int side = 0; side < 2; ++side) {
-    Leaf& child = tree.leaf(leaf.children + side);
-    child.node = left + side;
-    add_node(tree, child);
-  }
   tree.tests()[leaf.node] = {split.feature,
                              left,
                              left + 1,
@@ -86,23 +87,21 @@ __noinline__ bool may_split(const TreeView& tree, const Leaf& leaf) {
   return minimum.fits_twice(tree.fixed(), leaf.sum) && params.may_split(leaf.count, leaf.depth);
 }
 
-// Creates the children of a leaf, with the ids `left` and left + 1.
-inline void make_children(const TreeView& tree, int id, int left, bool has_room) {
+// Creates a child of a leaf: the children have the ids `left` and left + 1.
+inline void make_child(const TreeView& tree, int id, int left, int side, bool has_room) {
   Leaf& leaf = tree.leaf(id);
-  leaf.children = left;
+  if (side == 0) leaf.children = left;
   const auto n_left = static_cast<uint32_t>(tree.fixed().count(leaf.best.left));
-  for (int side = 0; side < 2; ++side) {
-    Leaf& child = tree.leaf(left + side);
-    child.sum = side == 0 ? leaf.best.left : leaf.sum - leaf.best.left;
-    child.best = Split{};
-    child.key = child_key(leaf.key, side == 1);
-    child.begin = leaf.begin + (side == 0 ? 0 : n_left);
-    child.count = side == 0 ? n_left : leaf.count - n_left;
-    child.depth = leaf.depth + 1;
-    child.node = child.children = child.slot = -1;
-    child.parent = id;
-    child.is_searched = has_room && may_split(tree, child);
-  }
+  Leaf& child = tree.leaf(left + side);
+  child.sum = side == 0 ? leaf.best.left : leaf.sum - leaf.best.left;
+  child.best = Split{};
+  child.key = child_key(leaf.key, side == 1);
+  child.begin = leaf.begin + (side == 0 ? 0 : n_left);
+  child.count = side == 0 ? n_left : leaf.count - n_left;
+  child.depth = leaf.depth + 1;
+  child.node = child.children = child.slot = -1;
+  child.parent = id;
+  child.is_searched = has_room && may_split(tree, child);
 }
 
 inline LeafRank rank_of(const Leaf& leaf) {
@@ -253,12 +252,15 @@ inline void plan_level(const TreeView& tree, int step, uint64_t* room) {
     const int rank = done + static_cast<int>(scan.before);
     done += static_cast<int>(scan.total);
     if (!is_found || rank >= n_split) continue;
-    const int id = level[i], left = state.n_leaf_ids + 2 * rank;
-    make_children(tree, id, left, has_room);
-    split_leaf(tree, tree.leaf(id), state.n_nodes + 2 * rank);
-    tree.batch()[rank] = id;
-    next_level[2 * rank] = left;
-    next_level[2 * rank + 1] = left + 1;
+    tree.batch()[rank] = level[i];
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < 2 * n_split; i += kPlanThreads) {  // a thread makes a child
+    const int id = tree.batch()[i / 2], side = i % 2, left = state.n_leaf_ids + i - side;
+    make_child(tree, id, left, side, has_room);
+    number_leaf(tree, tree.leaf(left + side), state.n_nodes + i);
+    if (side == 0) add_test(tree, tree.leaf(id), state.n_nodes + i);
+    next_level[i] = left + side;
   }
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -309,8 +311,9 @@ inline int commit_splits(const TreeView& tree, int32_t* open) {
       break;
     }
     __syncwarp();
+    if (lane < 2) number_leaf(tree, tree.leaf(leaf.children + lane), n_nodes + lane);
     if (lane == 0) {
-      split_leaf(tree, leaf, n_nodes);
+      add_test(tree, leaf, n_nodes);
       open[place] = open[n_open - 1];
     }
     --n_open;
@@ -395,8 +398,8 @@ inline void plan_leaves(const TreeView& tree, int step, uint64_t* room) {
   int ahead = min(min(state.ahead, most_of_step), (n_left + 1) / 2);
   ahead = max(1, min(ahead, room_left - n_left + 1));
   const int n_chosen = choose_leaves(tree, next, ahead, room);
-  for (int i = threadIdx.x; i < n_chosen; i += kPlanThreads) {
-    make_children(tree, tree.batch()[i], state.n_leaf_ids + 2 * i, true);
+  for (int i = threadIdx.x; i < 2 * n_chosen; i += kPlanThreads) {
+    make_child(tree, tree.batch()[i / 2], state.n_leaf_ids + i - i % 2, i % 2, true);
   }
   __syncthreads();
   if (threadIdx.x == 0) {

@@ -2,20 +2,13 @@
 // shared/split_rule.hpp.
 //
 // A block takes a division and kQuad columns, and a warp one column of one child. The warp adds up
-// the column's bins in order; then eight lanes scan one class of positions each, with missing
-// values on the right, and eight more with missing values on the left. The last block of a tree
-// plans its next step.
+// the column's bins in order, and scans them with missing values on the right, and on the left if
+// there are any. The last block of a tree plans its next step.
 #include "plan.hpp"
 
 namespace hedgerow::cuda {
 
 constexpr int kSplitWarps = 2 * kQuad;
-
-// The best position of a class, −1 for none.
-struct ClassBest {
-  double numerator, denominator;
-  int position;
-};
 
 // The shared memory of a warp.
 struct Column {
@@ -89,10 +82,12 @@ inline void squeeze(Column& column, int count) {
   }
 }
 
-// Scans a class of the first `count` positions with `start` on the left side.
+// The best of the first `count` positions with `start` on the left side, −1 for none: the rule of
+// `winner` (shared/split_rule.hpp). Each lane computes the fraction of a position; then the lanes
+// of a class compare those of their class, in order.
 template <bool kL1>
-inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, int count,
-                            const GradientSum& start, int scan_class) {
+inline int scan_fractions(const SplitNode& node, const GradientSum* running, int count,
+                          const GradientSum& start) {
   const FractionUnits<kL1> fraction(node);
   // Copies, which the loop has in registers.
   const ChildMinimum minimum = node.minimum;
@@ -101,37 +96,36 @@ inline ClassBest scan_class(const SplitNode& node, const GradientSum* running, i
   const uint64_t range_hc = node.total.hc - 2 * minimum.hc;
   const uint64_t range_h = node.h(node.total) - 2 * minimum.h;
   const uint64_t range_steps = fixed.most_steps(node.total) - 2 * minimum.steps;
+  const int lane = threadIdx.x % kWarp, of_class = lane % kScanClasses;
   double numerator = fraction.to_beat, denominator = 1.0;
   int position = -1;
-  // Comparisons depend on one another; what they compare is computed for several positions at once.
-  constexpr int kAtOnce = 4;
-  for (int first = scan_class; first - scan_class < count; first += kAtOnce * kScanClasses) {
-    Fraction<double> fractions[kAtOnce];
-    bool is_allowed[kAtOnce];
+  for (int first = 0; first < count; first += kWarp) {
+    const int p = first + lane;
+    const GradientSum left = plus(start, running[p]);
+    const uint64_t left_h = fixed.h_steps(left);
+    const auto left_g = static_cast<double>(left.g);
+    const auto right_g =
+        static_cast<double>(static_cast<int64_t>(total_g - static_cast<uint64_t>(left.g)));
+    Fraction<double> own =
+        fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
+    const bool is_allowed =
+        p - of_class < count && fixed.most_steps(left) - minimum.steps <= range_steps &&
+        left.hc - minimum.hc <= range_hc && (!fixed.has_zero_h || left_h - minimum.h <= range_h);
+    if (!is_allowed) own = {-std::numeric_limits<double>::infinity(), 1.0};  // never chosen
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const int p = first + i * kScanClasses;
-      const GradientSum left = plus(start, running[p]);
-      const uint64_t left_h = fixed.h_steps(left);
-      const auto left_g = static_cast<double>(left.g);
-      const auto right_g =
-          static_cast<double>(static_cast<int64_t>(total_g - static_cast<uint64_t>(left.g)));
-      fractions[i] = fraction(left_g, right_g, static_cast<double>(static_cast<int64_t>(left_h)));
-      is_allowed[i] =
-          p - scan_class < count && fixed.most_steps(left) - minimum.steps <= range_steps &&
-          left.hc - minimum.hc <= range_hc && (!fixed.has_zero_h || left_h - minimum.h <= range_h);
-    }
-#pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
-      const Fraction<double>& of_p = fractions[i];
-      if (is_allowed[i] && of_p.numerator * denominator > numerator * of_p.denominator) {
-        numerator = of_p.numerator;
-        denominator = of_p.denominator;
-        position = first + i * kScanClasses;
+    for (int i = 0; i < kWarp; i += kScanClasses) {
+      const double its_numerator = __shfl_sync(kAllLanes, own.numerator, i + of_class);
+      const double its_denominator = __shfl_sync(kAllLanes, own.denominator, i + of_class);
+      if (its_numerator * denominator > numerator * its_denominator) {
+        numerator = its_numerator;
+        denominator = its_denominator;
+        position = first + i + of_class;
       }
     }
   }
-  return {numerator, denominator, position};
+  // Positions behind the last are like it.
+  const LaneBest best = {numerator / denominator, position < count ? position : count - 1};
+  return best_lane(best, kScanClasses).place;
 }
 
 __noinline__ double gain_of(const SplitNode& node, const GradientSum& left,
@@ -152,30 +146,12 @@ inline int scan_gains(const SplitNode& node, const GradientSum* running, int cou
   return best_lane(best).place;
 }
 
-// The best position of each scan, −1 for none: the rule of `winner` (shared/split_rule.hpp), with a
-// class on each lane.
-inline void find_positions(const SplitNode& node, Column& column, const int* count,
-                           const GradientSum* start, int n_scans, int* position) {
-  if (!node.has_fractions()) {
-    for (int i = 0; i < n_scans; ++i) {
-      position[i] = scan_gains(node, column.sums, count[i], start[i]);
-    }
-    return;
-  }
-  const int lane = threadIdx.x % kWarp, scan = lane / kScanClasses, of_scan = lane % kScanClasses;
-  LaneBest best = {0.0, -1};
-  if (scan < n_scans) {
-    const int last = count[scan] - 1;
-    const ClassBest found =
-        node.params.reg_alpha > 0.0
-            ? scan_class<true>(node, column.sums, count[scan], start[scan], of_scan)
-            : scan_class<false>(node, column.sums, count[scan], start[scan], of_scan);
-    best = {found.numerator / found.denominator, found.position < last ? found.position : last};
-  }
-  best = best_lane(best, kScanClasses);
-  for (int i = 0; i < n_scans; ++i) {
-    position[i] = __shfl_sync(kAllLanes, best.place, i * kScanClasses);
-  }
+// The best position of a scan, −1 for none.
+inline int find_position(const SplitNode& node, const GradientSum* running, int count,
+                         const GradientSum& start) {
+  if (!node.has_fractions()) return scan_gains(node, running, count, start);
+  return node.params.reg_alpha > 0.0 ? scan_fractions<true>(node, running, count, start)
+                                     : scan_fractions<false>(node, running, count, start);
 }
 
 inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
@@ -194,13 +170,12 @@ inline Split best_numeric(const SplitNode& node, Column& column, int n_bins) {
   const int count[2] = {has_missing ? n : n - 1, n - 1};
   const GradientSum start[2] = {{0, 0}, missing};
   const int n_scans = has_missing ? 2 : 1;
-  int position[2];
-  find_positions(node, column, count, start, n_scans, position);
   Split best;
   for (int i = 0; i < n_scans; ++i) {
-    if (position[i] < 0) continue;
-    const GradientSum left = plus(start[i], column.sums[position[i]]);
-    const int bin = is_sparse ? column.bins[position[i]] : position[i];
+    const int position = find_position(node, column.sums, count[i], start[i]);
+    if (position < 0) continue;
+    const GradientSum left = plus(start[i], column.sums[position]);
+    const int bin = is_sparse ? column.bins[position] : position;
     node.keep_better_threshold(gain_of(node, left), bin, left, i == 1, best);
   }
   if (!has_missing) best.missing_left = node.missing_follow_left(best.left);
