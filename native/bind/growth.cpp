@@ -4,7 +4,6 @@
 #include "bind/growth_params.hpp"
 #include "bind/monotone.hpp"
 #include "bind/ranking.hpp"
-#include "bind/rounds.hpp"
 #include "bind/sections.hpp"
 #include "bind/survival.hpp"
 #include "bind/training.hpp"
@@ -14,7 +13,6 @@ namespace hedgerow {
 void bind_growth(nanobind::module_& m) {
   bind_growth_params::bind(m);
   bind_training::bind(m);
-  bind_training::bind_rounds(m);
   bind_ranking::bind(m);
   bind_survival::bind(m);
   bind_exact::bind(m);

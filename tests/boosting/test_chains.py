@@ -5,7 +5,7 @@ from time import sleep
 
 import pytest
 
-from hedgerow._boosting.fit.side_by_side import SideBySide
+from hedgerow._boosting.fit.round_grower import SideBySide
 
 
 class Chain:

@@ -25,7 +25,6 @@ from hedgerow._types import Floats
 
 Sampling = Literal["uniform", "balanced", "group", "gradient", "minimal_variance"]
 BY_GRADIENT = ("gradient", "minimal_variance")
-_ROUNDS_PER_CALL = 16  # of a kernel, whose trees are in memory twice until it returns
 
 
 class DivergenceError(ArithmeticError):
@@ -114,12 +113,8 @@ class Trainer:
             return [tree for index in rounds for tree in self.boost(index)]
         assert loss is not None
         sampling = self._row_sampler.fraction, self._row_sampler.seed
-        trees: list[Tree] = []
         with _divergence():
-            for first in rounds[::_ROUNDS_PER_CALL]:
-                some = range(first, min(first + _ROUNDS_PER_CALL, rounds.stop))
-                trees += engine.boost(loss, self._target, self._weights, sampling, some)
-        return trees
+            return engine.boost(loss, self._target, self._weights, sampling, rounds)
 
     @property
     def _has_steps(self) -> bool:

@@ -21,8 +21,7 @@ from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TrialResult
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import BestRound, EvalSet
-from hedgerow._boosting.fit.round_grower import round_grower
-from hedgerow._boosting.fit.side_by_side import Chain, SideBySide
+from hedgerow._boosting.fit.round_grower import Chain, SideBySide, round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
