@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow._boosting.fit.budget import (
+    MANY_OUTPUTS,
     MAX_RATE,
     USUAL_BINS,
     Budget,
@@ -59,7 +60,8 @@ MIN_OF_CLASS = 1000  # rows of the rarer of two classes, below which there are t
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
 # The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
-# of the rounds of a model, and it may have more times as many if they would have gained from it.
+# of the rounds of a model, and it may have more times as many if they would have gained from it;
+# and so may models of many outputs, whose trials have few rounds too.
 TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Where models would have to learn faster than that, fewer are better.
 RATES_FOR_MEAN = (0.2, 0.15)
@@ -143,6 +145,7 @@ class Search:
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
         n_outputs = problem.loss.n_outputs
         self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
+        self._doublings = MAX_DOUBLINGS[self._is_forgiving or n_outputs > MANY_OUTPUTS]
         self._budget = Budget.of(
             n_rows,
             n_outputs,
@@ -238,8 +241,7 @@ class Search:
 
     def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""
-        doublings = MAX_DOUBLINGS[self._is_forgiving]
-        factor = max(self._more_rows, trial.more_rounds_factor(doublings))
+        factor = max(self._more_rows, trial.more_rounds_factor(self._doublings))
         return self._rate * trial.best.round * factor
 
     def _rounds_for_mean(self, trial: KindTrial) -> float:
