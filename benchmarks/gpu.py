@@ -171,7 +171,7 @@ def random_problem(rng):
     options = {
         "n_estimators": int(rng.integers(1, 8)),
         "learning_rate": float(rng.choice([0.1, 0.5])),
-        "grow_policy": str(rng.choice(["leafwise", "levelwise"])),
+        "grow_policy": str(rng.choice(["leafwise", "levelwise", "symmetric"])),
         "max_leaves": [None, 4, 31, 255][rng.integers(4)],
         "max_depth": [None, 3, 7][rng.integers(3)],
         "min_samples_leaf": int(rng.choice([1, 20])),

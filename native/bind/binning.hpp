@@ -384,35 +384,64 @@ inline void bind_places(nb::module_& m) {
       "Joins columns that have few codes: five numbers a feature.");
 }
 
+using Ranks = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline RankedColumns ranked_columns(const Ranks& order, const Ranks& rank,
+                                    const Input<double>& values,
+                                    const Input<std::int64_t>& value_starts,
+                                    const Input<bool>& is_categorical) {
+  const std::size_t n_features = rank.shape(0), n_rows = rank.shape(1);
+  require_features(is_categorical.size(), n_features);
+  require_features(order.shape(0), n_features);
+  if (value_starts.size() != n_features + 1 || order.shape(1) != n_rows) {
+    throw nb::value_error("columns must be equally long");
+  }
+  return {order.data(),          rank.data(), values.data(), value_starts.data(),
+          is_categorical.data(), n_features,  n_rows};
+}
+
 inline void bind_sketch(nb::module_& m) {
-  using Ranks = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  nb::class_<ValueCells>(m, "ValueCells",
+                         "A fine division of sorted columns, from which bins are made quickly.");
+  m.def(
+      "value_cells",
+      [](const Ranks& order, const Ranks& rank, const Input<double>& values,
+         const Input<std::int64_t>& value_starts, const Input<bool>& is_categorical, int threads) {
+        const RankedColumns columns =
+            ranked_columns(order, rank, values, value_starts, is_categorical);
+        const GilReleased released;
+        return divide_into_cells(columns, threads);
+      },
+      nb::arg("order").noconvert(), nb::arg("rank").noconvert(), nb::arg("values").noconvert(),
+      nb::arg("value_starts").noconvert(), nb::arg("is_categorical").noconvert(),
+      nb::arg("threads"), "The cells of sorted columns.");
   m.def(
       "sketch_bins",
       [](const Ranks& order, const Ranks& rank, const Input<double>& values,
          const Input<std::int64_t>& value_starts, const Input<bool>& is_categorical,
-         const Input<double>& hessian, int max_bins, const BinsByColumn& bins, int threads) {
-        const std::size_t n_features = rank.shape(0), n_rows = rank.shape(1);
-        require_features(is_categorical.size(), n_features);
-        require_features(bins.shape(0), n_features);
-        require_features(order.shape(0), n_features);
-        if (value_starts.size() != n_features + 1 || order.shape(1) != n_rows ||
-            hessian.size() != n_rows || bins.shape(1) != n_rows) {
+         const ValueCells* cells, const Input<double>& hessian, int max_bins,
+         const BinsByColumn& bins, int threads) {
+        const RankedColumns columns =
+            ranked_columns(order, rank, values, value_starts, is_categorical);
+        require_features(bins.shape(0), columns.n_features);
+        if (hessian.size() != columns.n_rows || bins.shape(1) != columns.n_rows) {
           throw nb::value_error("columns must be equally long");
         }
-        const RankedColumns columns{
-            order.data(),          rank.data(), values.data(), value_starts.data(),
-            is_categorical.data(), n_features,  n_rows};
+        if (cells && cells->code.size() != columns.n_features * columns.n_rows) {
+          throw nb::value_error("cells must be those of the columns");
+        }
         std::vector<std::vector<double>> thresholds;
         {
           const GilReleased released;
-          thresholds = sketch_bins(columns, span_of(hessian), max_bins, bins.data(), threads);
+          thresholds =
+              sketch_bins(columns, cells, span_of(hessian), max_bins, bins.data(), threads);
         }
         return flat(thresholds);
       },
       nb::arg("order").noconvert(), nb::arg("rank").noconvert(), nb::arg("values").noconvert(),
       nb::arg("value_starts").noconvert(), nb::arg("is_categorical").noconvert(),
-      nb::arg("hessian").noconvert(), nb::arg("max_bins"), nb::arg("bins").noconvert(),
-      nb::arg("threads"),
+      nb::arg("cells").none(), nb::arg("hessian").noconvert(), nb::arg("max_bins"),
+      nb::arg("bins").noconvert(), nb::arg("threads"),
       "Bins of nearly equal hessian; returns their thresholds, and where those of each feature "
       "start.");
 }

@@ -174,7 +174,9 @@ void Query::compare_all(std::size_t count, double scale) {
   const bool by_gain = rule.loss != RankLoss::pairwise;
   // If all scores are equal there is no distance to divide by.
   const bool damps = ranked.score[0] != ranked.score[count - 1];
-  const std::size_t first = by_gain ? std::min(rule.truncation, count) : count;
+  std::size_t last = count;  // rows from here on have one gain: nothing to compare
+  while (last > 0 && ranked.gain[last - 1] == ranked.gain[count - 1]) --last;
+  const std::size_t first = by_gain ? std::min(rule.truncation, last) : last;
   const auto compare_row = !by_gain         ? &Query::compare<false, false>
                            : rule.normalise ? &Query::compare<true, true>
                                             : &Query::compare<true, false>;

@@ -10,7 +10,6 @@
 
 #include "core/buffer.hpp"
 #include "core/threads.hpp"
-#include "hist/feature_scan.hpp"
 #include "hist/histogram_builder.hpp"
 #include "hist/leaf_storage.hpp"
 #include "hist/level_scan.hpp"

@@ -13,7 +13,6 @@
 
 #include "core/buffer.hpp"
 #include "core/threads.hpp"
-#include "hist/feature_scan.hpp"
 #include "hist/histogram.hpp"
 #include "hist/histogram_builder.hpp"
 #include "hist/leaf_storage.hpp"

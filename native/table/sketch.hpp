@@ -34,9 +34,21 @@ struct RankedColumns {
   }
 };
 
+// A fine division of the numeric columns, made once where bins are made for every tree: the hessian
+// of a cell is summed, and the bin of a cell looked up, in the order of the rows, whereas the
+// sorted column leads to rows all over the memory. A cell is a value, or several in a column of
+// many.
+struct ValueCells {
+  std::vector<std::uint16_t> code;                // (n_features, n_rows); missing: after the last
+  std::vector<std::vector<std::uint32_t>> first;  // rank of the first value of each cell
+};
+
+ValueCells divide_into_cells(const RankedColumns& columns, int threads);
+
 // Writes the bin of each value to `bins`, (n_features, n_rows), and returns the thresholds of each
-// feature. Rows of hessian 0 have no influence, unless all are 0. Categories keep their bins.
-std::vector<std::vector<double>> sketch_bins(const RankedColumns& columns,
+// feature. Rows of hessian 0 have no influence, unless all are 0. Categories keep their bins. If
+// there are cells, bins are made of them, unless one of several values is too heavy for a bin.
+std::vector<std::vector<double>> sketch_bins(const RankedColumns& columns, const ValueCells* cells,
                                              std::span<const double> hessian, int max_bins,
                                              std::uint8_t* bins, int threads);
 

@@ -240,12 +240,22 @@ std::vector<double> thresholds_between(std::span<const double> values) {
   return thresholds;
 }
 
+constexpr std::size_t kGroupFrom = 65536;  // fewer items are sorted as quickly as grouped
+
 // `scratch` has room for as many items.
 template <class Item>
 Finding find_in_items(Item* items, Item* scratch, std::size_t count, int max_bins) {
+  if (count >= kGroupFrom) {
+    const KeyGroups<Item> groups({items, count}, scratch, max_bins);
+    if (groups.is_useful()) {
+      std::swap(items, scratch);
+      auto thresholds = quantile_thresholds<Item>(groups, {items, count}, scratch, max_bins);
+      if (thresholds) return {std::move(*thresholds), {}};
+    }
+  }
   const Runs<Item> runs{{sort_items(items, scratch, count), count}};
   if (runs.count() > static_cast<std::size_t>(max_bins))
-    return {Quantiles<Item>(runs, max_bins).thresholds(), {}};
+    return {quantile_thresholds(runs, max_bins), {}};
   FewValues few(max_bins);
   runs.for_each([&](std::size_t, auto key, std::uint64_t) { few.insert(value_of(key)); });
   return {thresholds_between(few.values()), few};

@@ -16,10 +16,10 @@ OPTIONS = {"n_estimators": 5, "max_bins": 12, "splitter": "approx", "min_samples
 CATEGORICAL = {"categorical_features": [3]}
 
 
-def sketched(matrix, hessian, max_bins, n_threads=1):
+def sketched(matrix, hessian, max_bins, n_threads=1, often=False):
     n_features = matrix.shape[1]
     none = np.zeros(n_features, bool)
-    table = SketchedTable(matrix, none, np.ones(n_features, np.int32), n_threads)
+    table = SketchedTable(matrix, none, np.ones(n_features, np.int32), n_threads, often=often)
     return table.bins(np.asarray(hessian, float), max_bins)
 
 
@@ -32,11 +32,12 @@ WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))
 @given(
     st.lists(st.tuples(st.integers(0, 60) | st.none(), WEIGHTS), min_size=1, max_size=120),
     st.integers(2, 20),
+    st.booleans(),
 )
-def test_a_bin_has_its_share_of_the_hessian_or_one_value(rows, max_bins):
+def test_a_bin_has_its_share_of_the_hessian_or_one_value(rows, max_bins, often):
     column = np.array([np.nan if value is None else float(value) for value, _ in rows])
     hessian = np.array([weight for _, weight in rows])
-    binned = sketched(column[:, None], hessian, max_bins)
+    binned = sketched(column[:, None], hessian, max_bins, often=often)
     bins, present = binned.by_column[0], ~np.isnan(column)
     np.testing.assert_array_equal(bins[~present], 255)
     # Bins are those of the thresholds, all in use, and at most max_bins.
@@ -52,18 +53,30 @@ def test_a_bin_has_its_share_of_the_hessian_or_one_value(rows, max_bins):
             assert weights[expected == b].sum() <= (2 / max_bins + 1e-6) * weights.sum()
 
 
-def test_shares_are_nearly_even_in_columns_of_many_values():
+@pytest.mark.parametrize("often", [False, True])
+def test_shares_are_nearly_even_in_columns_of_many_values(often):
     hessian = RNG.gamma(0.5, size=20_000)
     column = RNG.normal(size=(20_000, 1))
-    bins = sketched(column, hessian, 50).by_column[0]
+    binned = sketched(column, hessian, 50, often=often)
+    bins = binned.by_column[0]
+    np.testing.assert_array_equal(bins, np.searchsorted(binned.threshold_values, column[:, 0]))
     shares = np.bincount(bins, hessian) / hessian.sum()
     assert 45 <= len(shares) <= 50
     assert shares.max() <= 1.04 / 50
 
 
-def test_bins_do_not_depend_on_the_number_of_threads_or_the_order_of_rows():
+def test_values_that_share_a_cell_are_told_apart_if_they_are_heavy():
+    column = np.append(RNG.permutation(20_000).astype(float), np.nan)  # about five values in a cell
+    hessian = np.where(np.isin(column, [9000.0, 9001.0, 9002.0]), 1.0, 1e-6)
+    bins = sketched(column[:, None], hessian, 50, often=True).by_column[0]
+    assert len(set(bins[hessian == 1.0])) == 3
+    assert bins[-1] == 255
+
+
+@pytest.mark.parametrize("often", [False, True])
+def test_bins_do_not_depend_on_the_number_of_threads_or_the_order_of_rows(often):
     hessian = RNG.random(500)
-    one, many = (sketched(X[:, :3], hessian, 20, n_threads) for n_threads in (1, 3))
+    one, many = (sketched(X[:, :3], hessian, 20, n_threads, often) for n_threads in (1, 3))
     np.testing.assert_array_equal(one.by_column, many.by_column)
     np.testing.assert_array_equal(one.by_row, many.by_row)
     order = RNG.permutation(500)

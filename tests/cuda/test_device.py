@@ -39,6 +39,13 @@ ESTIMATORS = {
     "levels": lambda: hr.GradientBoostingRegressor(
         **SMALL, grow_policy="levelwise", max_depth=3, subsample=0.6, colsample_bynode=0.7
     ),
+    "symmetric": lambda: hr.GradientBoostingRegressor(
+        **SMALL | {"max_leaves": 8},
+        grow_policy="symmetric",
+        categorical_features=[3],
+        colsample_bynode=0.7,
+        subsample=0.8,
+    ),
     "absolute": lambda: hr.GradientBoostingRegressor(**SMALL, loss="absolute_error"),
     "huber": lambda: hr.GradientBoostingRegressor(**SMALL, loss="huber"),
     "quantiles": lambda: hr.GradientBoostingRegressor(
@@ -97,10 +104,11 @@ def test_rankers_have_the_same_file(opened, tmp_path):
     assert files[0] == files[1]
 
 
+@pytest.mark.parametrize("grow_policy", ["auto", "leafwise"])
 @ON_BOTH
-def test_automatic_fits_have_the_same_file(opened, tmp_path):
+def test_automatic_fits_have_the_same_file(grow_policy, opened, tmp_path):
     def make():
-        return hr.GradientBoostingRegressor(grow_policy="leafwise", max_leaves=3, budget=0.005)
+        return hr.GradientBoostingRegressor(grow_policy=grow_policy, max_leaves=4, budget=0.005)
 
     few, target = X[:100], NUMBERS[:100]
     files = [file_of(make(), tmp_path, device, few, target) for device in ("cpu", "cuda")]
@@ -122,7 +130,6 @@ def test_a_fit_continues_on_another_device(opened, tmp_path):
 
 REFUSED = {
     "splitter": ["exact", "approx"],
-    "grow_policy": ["symmetric"],
     "prune": [True],
     "linear_leaves": [True],
     "multi_strategy": ["vector"],

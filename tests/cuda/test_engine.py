@@ -37,6 +37,7 @@ from tree.test_grower import binned_table, in_both_layouts, random_params
 
 PARAMS = GrowthParams(max_leaves=12, min_samples_leaf=5)
 LEVELS = GrowthParams(max_leaves=0, max_depth=4, min_samples_leaf=5, grow_policy="levelwise")
+SYMMETRIC = replace(LEVELS, grow_policy="symmetric")
 
 
 def assert_same_trees(trees, expected):
@@ -98,6 +99,25 @@ def test_trees_are_the_same_whatever_the_parameters(device, seed):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("seed", range(15))
+@ON_BOTH
+def test_symmetric_trees_are_the_same_whatever_the_parameters(device, seed):
+    rng = np.random.default_rng(100 + seed)
+    n_rows, n_features = int(rng.choice([30, 200, 1500])), int(rng.integers(1, 9))
+    binned = binned_table(
+        rng, n_rows, n_features,
+        n_categorical=int(rng.integers(0, min(n_features, 3) + 1)),
+        most_bins=int(rng.choice([4, 40, 255])),
+    )  # fmt: skip
+    g, h = rng.standard_normal(n_rows) + (binned.by_column[0] > 5), rng.uniform(0.01, 0.25, n_rows)
+    limits = {"max_leaves": int(rng.choice([8, 40, 64])), "max_depth": int(rng.choice([0, 3]))}
+    boost_both(
+        device, binned, replace(random_params(rng), grow_policy="symmetric", **limits),
+        lambda trainer: trainer.boost_with(0, g[None], h[None]),
+        target=np.zeros(n_rows), weights=None, loss=SquaredError(),
+    )  # fmt: skip
+
+
 LOSSES = [
     SquaredError(),
     AbsoluteError(),
@@ -153,7 +173,7 @@ def test_trees_are_the_same_for_every_native_loss(device, loss, weighted):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("params", [PARAMS, LEVELS], ids=["leafwise", "levelwise"])
+@pytest.mark.parametrize("params", [PARAMS, LEVELS, SYMMETRIC], ids=lambda p: p.grow_policy)
 @pytest.mark.parametrize("loss", [SquaredError(), BinaryLogLoss()], ids=["equal h", "13 bits"])
 @ON_BOTH
 def test_trees_of_packed_rows_are_the_same(device, loss, params):
@@ -165,13 +185,14 @@ def test_trees_of_packed_rows_are_the_same(device, loss, params):
     assert trees[0].n_leaves > 4
 
 
+@pytest.mark.parametrize("params", [PARAMS, SYMMETRIC], ids=lambda p: p.grow_policy)
 @ON_BOTH
-def test_several_targets_are_grown_side_by_side(device):
+def test_several_targets_are_grown_side_by_side(device, params):
     binned, numbers = table_and_target()
     target = np.stack([numbers, -(numbers**2)])
     loss = MultiOutputLoss(SquaredError(), 2)
     boost_both(
-        device, binned, PARAMS, rounds(2), n_outputs=2, target=target, weights=None, loss=loss
+        device, binned, params, rounds(2), n_outputs=2, target=target, weights=None, loss=loss
     )
 
 
@@ -189,7 +210,7 @@ def test_sampled_rows_give_the_same_trees(device, sampling):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("policy", ["leafwise", "levelwise"])
+@pytest.mark.parametrize("policy", ["leafwise", "levelwise", "symmetric"])
 @ON_BOTH
 def test_sampled_features_give_the_same_trees(device, policy):
     binned, numbers = table_and_target(n_features=37)
@@ -324,7 +345,7 @@ def test_a_fit_that_does_not_fit_is_refused_before_anything_is_reserved():
         CudaEngine(binned, PARAMS, np.zeros(1), device)
 
 
-@pytest.mark.parametrize("policy", ["leafwise", "levelwise"])
+@pytest.mark.parametrize("policy", ["leafwise", "levelwise", "symmetric"])
 @pytest.mark.parametrize("max_leaves", [0, 1, 2, 31])
 @pytest.mark.parametrize("max_depth", [0, 1, 5, 40])
 def test_there_is_room_for_all_leaves(policy, max_leaves, max_depth):

@@ -47,7 +47,7 @@ def test_other_trees_are_an_error(monkeypatch):
     with pytest.raises(
         DeviceError, match=r"different trees from the CPU.*NVRTC 13\.0.*device='cpu'"
     ):
-        require_same_trees(FaultyDevice(), (700, 100))
+        require_same_trees(FaultyDevice(), (700, 100, 100))
 
 
 @pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")

@@ -135,6 +135,26 @@ def test_holdouts_of_a_table_on_the_device_are_taken_there(on_gpu, tmp_path, mon
     assert file_of(model, tmp_path, on_gpu(X), Y) == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "fit_options"),
+    [
+        ({"boosting": "dart", "drop_rate": 0.5}, {}),
+        ({"loss": "absolute_error", "subsample": 0.5}, {}),
+        ({"categorical_features": [2]}, {}),
+        ({}, {"sample_weight": np.linspace(0.5, 2.0, 600)}),
+        ({}, {"eval_set": [(X[:50], Y[:50])]}),
+    ],
+)
+def test_tables_on_the_device_that_the_cpu_needs_as_well(
+    on_gpu, tmp_path, monkeypatch, options, fit_options
+):
+    monkeypatch.setattr(CudaArray, "get", lambda array: np.array(array))
+    options = SMALL | options
+    expected = file_of(hr.GradientBoostingRegressor(**options), tmp_path, X, Y, **fit_options)
+    model = hr.GradientBoostingRegressor(**options, device="cuda")
+    assert file_of(model, tmp_path, on_gpu(X), Y, **fit_options) == expected
+
+
 def test_infinities_of_a_table_on_the_device_are_refused(on_gpu, monkeypatch):
     monkeypatch.setattr(CudaArray, "get", lambda array: np.array(array))
     wrong = X.copy()

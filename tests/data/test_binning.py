@@ -256,6 +256,24 @@ def test_whole_weights_count_as_repeated_rows():
     np.testing.assert_array_equal(weighted.threshold_values, repeated.threshold_values)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_rows_are_divided_like_few_with_weights(dtype):
+    # Many values are divided without sorting all of them, few are sorted.
+    rng = np.random.default_rng(11)
+    n = 20_000
+    z, u = rng.standard_normal(n), rng.random(n)
+    columns = (
+        z, -u, np.exp(3 * z), 1000 + u, np.where(u < 0.5, 1e-3 * z, 1e3 * z), 1e-40 * z, z.round(2),
+        np.where(u < 0.1, 0.0, z), np.where(u < 0.01, 1.5, z), rng.integers(400, size=n),
+    )  # fmt: skip
+    X = np.column_stack(columns).astype(dtype)
+    weights = rng.integers(1, 9, n)
+    few = Binner().fit(StandIn(X), weights)
+    many = Binner().fit(StandIn(np.repeat(X, weights, axis=0)))
+    np.testing.assert_array_equal(many.threshold_starts, few.threshold_starts)
+    np.testing.assert_array_equal(many.threshold_values, few.threshold_values)
+
+
 def test_rows_without_weight_are_not_looked_at():
     rng = np.random.default_rng(8)
     X = rng.standard_normal((2000, 3)).astype(np.float32)

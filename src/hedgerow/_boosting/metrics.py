@@ -39,6 +39,7 @@ from hedgerow._boosting.losses import (
     with_weights,
 )
 from hedgerow._data.target import Classes, decode_labels
+from hedgerow._links import log_likelihoods
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -46,8 +47,6 @@ from hedgerow.exceptions import ParameterError
 Measure = Callable[[Any, Any, Any], float]
 # For each name: whether higher is better, and the measure.
 Metrics = dict[str, tuple[bool, Measure]]
-# Rows whose numbers stay in a cache.
-_BLOCK_ROWS = 8192
 # Suffixes of function names, and whether higher is then better.
 DIRECTIONS = {"_score": True, "_loss": False, "_error": False, "_deviance": False}
 
@@ -146,22 +145,9 @@ def _decode(classes: Classes, target: Floats) -> NDArray[Any]:
 def log_loss(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     """Return the mean of −log P(y), with P at least one rounding error."""
     if prediction.ndim == 1:
-        return -weighted_mean(_logs_of_two_classes(target, prediction), weights)
+        return -weighted_mean(log_likelihoods(target, prediction), weights)
     rows = target.astype(np.intp)
     return -weighted_mean(_log(prediction[np.arange(len(rows)), rows]), weights)
-
-
-def _logs_of_two_classes(target: Floats, prediction: Floats) -> Floats:
-    """Return log P(y), a few rows at a time: large temporary arrays would take most of the time."""
-    logs = np.empty(len(target))
-    for first in range(0, len(target), _BLOCK_ROWS):
-        own = slice(first, first + _BLOCK_ROWS)
-        p = logs[own]
-        np.subtract(1.0, prediction[own], out=p)
-        np.copyto(p, prediction[own], where=target[own] == 1.0)
-        np.maximum(p, np.finfo(np.float64).eps, out=p)
-        _native.log_inplace(p)
-    return logs
 
 
 def _log(probability: Floats) -> Floats:

@@ -50,6 +50,7 @@ _ALIGNMENT = 256
 _SIZES = (
     *("Fit", "Leaf", "Division", "TreeState", "Node", "NodeTest", "Split"),
     *("GradientTotals", "GradientSummary", "FixedPoint", "split_shared"),
+    "LevelTests",
 )
 _STATE = np.dtype(
     [("tree_id", np.uint64)]
@@ -164,7 +165,8 @@ class CudaEngine:
         self._binned, self._params, self._device = binned, params, device
         samples_nodes = params.colsample_bylevel < 1.0 or params.colsample_bynode < 1.0
         n_rows, n_features = binned.n_rows, binned.n_features
-        self._shape = Shape(n_rows, n_features, self.n_outputs, samples_nodes)
+        is_symmetric = params.grow_policy == "symmetric"
+        self._shape = Shape(n_rows, n_features, self.n_outputs, samples_nodes, is_symmetric)
         self._capacity = Capacity.of(params, n_rows)
         self._row_blocks = self._shape.row_blocks(device)
         self._sizes = struct_sizes(device)
@@ -435,10 +437,21 @@ class CudaEngine:
         self._launch(
             "histogram", self._histogram_blocks(), device.histogram_threads, step, shared_bytes=room
         )
+        if shape.is_symmetric:
+            self._queue_level(step, at_once)
+            return
         if shape.samples_nodes:
             self._launch("sample_node_features", (2 * at_once, 1), 128, step)
         room = self._sizes["split_shared"]
         self._launch("split", (at_once, shape.n_quads), 256, step, shared_bytes=room)
+
+    def _queue_level(self, step: int, at_once: int) -> None:
+        """Queue the search for the test of a level, for symmetric trees."""
+        shape = self._shape
+        self._launch("complete_level", (at_once, shape.n_groups), 256, step)
+        if shape.samples_nodes:
+            self._launch("sample_level_features", (shape.n_outputs, 1), 128, step)
+        self._launch("level_search", (shape.n_features, shape.n_outputs), 256, step)
 
     def _histogram_blocks(self) -> tuple[int, int]:
         """Return the blocks that add up histograms: as many as run at once, for all columns."""

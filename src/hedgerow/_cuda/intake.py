@@ -128,6 +128,8 @@ def _copy_pieces(
 
     with ThreadPoolExecutor(N_COPIERS) as pool:
         list(pool.map(copy_every, range(len(buffers))))
+    for buffer in buffers:  # pinned memory may have another owner soon
+        buffer.wait()
 
 
 class _Buffer:
@@ -137,12 +139,12 @@ class _Buffer:
         self._device = device
         self._on_host = device.host_buffer(size * dtype.itemsize).view(dtype)
         self._size, self._dtype = size, dtype
-        self._wait = device.marker()
+        self.wait = device.marker()
         self._n = 0
 
     def fill(self, numbers: NDArray[Any]) -> None:
         """Copy numbers into pinned memory, once it has been read."""
-        self._wait()
+        self.wait()
         self._n = numbers.size
         self._on_host[: self._n].reshape(numbers.shape)[...] = numbers
 
@@ -157,7 +159,7 @@ class _Buffer:
 
     def mark(self) -> None:
         """Remember what has to be done before the next piece is copied here."""
-        self._wait = self._device.marker()
+        self.wait = self._device.marker()
 
 
 def rounded_down(thresholds: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -48,6 +48,8 @@ POINTERS = {
     "work": "Work",  # of this step and the next
     "divisions": "Division",  # (2, division_capacity)
     "candidates": "Split",  # (division_capacity, 2, n_quads)
+    "level_tests": "LevelTests",  # (n_outputs, n_features), if trees are symmetric
+    "level_candidates": "Split",
     "histograms": "uint64_t",  # (n_outputs, n_slots, n_groups, 2, 256, 32)
     # Finished trees.
     "nodes": "Node",  # (n_outputs, node_capacity)

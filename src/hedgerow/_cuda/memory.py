@@ -58,6 +58,11 @@ class Capacity:
         depth = params.max_depth if params.max_depth <= _MOST_DEPTH else 0
         if depth:
             most = min(most, 1 << depth)
+        if params.grow_policy == "symmetric":
+            levels = _levels(params)
+            most = min(most, 1 << levels)
+            slots = max(1, 1 << (levels - 1)) if levels else 1
+            return cls(most, most - 1, max(1, most // 2), slots, max(1, levels), is_certain=True)
         if params.grow_policy == "leafwise":
             divided = most - 1 + min(most - 1, MOST_IN_VAIN)
             at_once = min(MOST_AHEAD, max(1, divided))
@@ -81,6 +86,12 @@ class Capacity:
         return min(1 << min(max(step - 1, 0), _MOST_DEPTH), self.at_once)
 
 
+def _levels(params: GrowthParams) -> int:
+    """Return the levels of a symmetric tree: the rule of native/shared/growth_order.hpp."""
+    by_leaves = min(params.max_leaves or _native.most_leaves, _native.most_leaves).bit_length() - 1
+    return min(params.max_depth or by_leaves, by_leaves)
+
+
 @dataclass(frozen=True)
 class Shape:
     """The size of a training set, and how kernels divide it."""
@@ -89,6 +100,7 @@ class Shape:
     n_features: int
     n_outputs: int
     samples_nodes: bool  # whether levels or nodes sample features
+    is_symmetric: bool = False  # whether the leaves of a level share a test
 
     @property
     def n_groups(self) -> int:
@@ -146,6 +158,9 @@ def array_bytes(
         "tests": k * capacity.nodes * sizes["NodeTest"],
         "node_value": 8 * k * capacity.nodes,
     }
+    if shape.is_symmetric:
+        arrays["level_tests"] = k * shape.n_features * sizes["LevelTests"]
+        arrays["level_candidates"] = k * shape.n_features * sizes["Split"]
     if shape.samples_nodes:
         arrays["allowed"] = 4 * k * capacity.leaves * shape.mask_words
         arrays["level_room"] = 4 * 2 * at_once * shape.mask_words

@@ -26,9 +26,10 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import DeviceError
 
 # Rows whose gradients are stored in wide form, and packed; a growth policy for each.
-N_ROWS = (700, 33_000)
+N_ROWS = (700, 33_000, 900)
 _LEAFWISE = GrowthParams(max_leaves=6, min_samples_leaf=5)
 _LEVELWISE = GrowthParams(grow_policy="levelwise", max_depth=3, max_leaves=0)
+_SYMMETRIC = GrowthParams(grow_policy="symmetric", max_leaves=8, min_samples_leaf=5)
 
 _CHECKED: set[str] = set()
 
@@ -43,9 +44,9 @@ def open_checked_device(name: str) -> Device:
     return device
 
 
-def require_same_trees(device: Device, n_rows: tuple[int, int] = N_ROWS) -> None:
+def require_same_trees(device: Device, n_rows: tuple[int, ...] = N_ROWS) -> None:
     """Refuse a device that grows different trees from the CPU."""
-    for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE), strict=True):
+    for n, params in zip(n_rows, (_LEAFWISE, _LEVELWISE, _SYMMETRIC), strict=True):
         rng = np.random.default_rng(0)
         binned = _table(rng, n)
         # One round with hessians that differ, and one with equal ones.

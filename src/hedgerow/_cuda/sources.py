@@ -11,7 +11,7 @@ KERNELS = Path(__file__).parent / "kernels"
 # In the order of inclusion.
 FILES = (
     *("thresholds.cu", "binning.cu", "gradients.cu", "quantise.cu", "partition.cu", "histogram.cu"),
-    *("feature_sampling.cu", "split.cu", "predict.cu", "self_test.cu"),
+    *("feature_sampling.cu", "split.cu", "level_scan.cu", "predict.cu", "self_test.cu"),
 )
 # What headers include from the standard library, which the run-time compiler does not have.
 _STANDARD = (

@@ -29,7 +29,6 @@ def _is_given(value: Any) -> bool:
 
 REFUSALS = (
     Refusal("splitter", "'exact', 'approx'", _one_of("exact", "approx"), "splitter='hist'"),
-    Refusal("grow_policy", "'symmetric'", _one_of("symmetric"), "grow_policy='levelwise'"),
     Refusal("prune", "True", _one_of(True), "prune=False"),
     Refusal("linear_leaves", "True", _one_of(True), "linear_leaves=False"),
     Refusal("multi_strategy", "'vector'", _one_of("vector"), "multi_strategy='separate'"),

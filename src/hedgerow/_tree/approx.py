@@ -29,7 +29,7 @@ class SketchedTable:
 
     `matrix` is the table as predictors read it, with categories as bin numbers; `n_category_bins`
     is the number of bins of each feature that is categorical. It takes 8 bytes per value, and per
-    distinct value.
+    distinct value; another 2 per value if `often`, for bins that are made quickly.
     """
 
     def __init__(
@@ -38,9 +38,12 @@ class SketchedTable:
         is_categorical: NDArray[np.bool_],
         n_category_bins: NDArray[np.int32],
         n_threads: int,
+        *,
+        often: bool = False,
     ) -> None:
         self.n_rows, n_features = matrix.shape
         self._sorted = SortedMatrix.from_matrix(matrix, is_categorical, n_threads=n_threads)
+        self._cells = _native.value_cells(*self._arrays(), n_threads) if often else None
         self._n_category_bins, self._n_threads = n_category_bins, n_threads
         self._places = own_columns(n_features)
         # Written by each call of `bins`: new memory would cost as much time as the bins.
@@ -48,12 +51,15 @@ class SketchedTable:
         width, stride = block_shape(n_features)
         self._by_row, self._width = empty_by_row(self.n_rows, n_features, width, stride), width
 
+    def _arrays(self) -> tuple[Any, Any, Any, Any, Any]:
+        of = self._sorted
+        return of.order, of.rank, of.values, of.value_starts, of.is_categorical
+
     def bins(self, hessian: Floats, max_bins: int) -> BinnedMatrix:
         """Return the table with bins of nearly equal hessian, in the place of earlier ones."""
-        of = self._sorted
-        arrays = of.order, of.rank, of.values, of.value_starts, of.is_categorical
+        of, hessian = self._sorted, np.ascontiguousarray(hessian)
         thresholds, starts = _native.sketch_bins(
-            *arrays, np.ascontiguousarray(hessian), max_bins, self._by_column, self._n_threads
+            *self._arrays(), self._cells, hessian, max_bins, self._by_column, self._n_threads
         )
         _native.interleave(
             self._by_column, self._by_row, self._places, self._width, self._n_threads

@@ -309,9 +309,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "hist",
         Options(("hist", "approx", "exact")),
         "'hist' considers splits between bins of nearly equal numbers of rows; 'approx' between "
-        "bins of nearly equal hessian (XGBoost's weighted quantile sketch), which needs 8 bytes "
-        "of memory per value and more time; 'exact' considers every value of a numeric feature, "
-        "which is slow on large tables.",
+        "bins of nearly equal hessian (XGBoost's weighted quantile sketch), which needs 8 to 10 "
+        "bytes of memory per value and more time; 'exact' considers every value of a numeric "
+        "feature, which is slow on large tables.",
         Peers("tree_method", "", "", ""),
         group="Trees",
     ),

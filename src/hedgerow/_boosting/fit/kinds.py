@@ -67,7 +67,7 @@ SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "co
 def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Parameters]:
     """Return the kinds that there is time for, with the user's own parameters.
 
-    What cannot be used with these is left out: a GPU, for example, grows no symmetric trees yet.
+    What cannot be used with these is left out: symmetric trees, for example, if prune=True.
     """
     kinds: list[Parameters] = []
     for each in _kinds_by_time(estimator, n_rows):

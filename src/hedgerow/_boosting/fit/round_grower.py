@@ -342,12 +342,13 @@ def _engine(training_set: TrainingSet, settings: Settings, growth: GrowthParams)
         if settings.params.splitter == "exact":
             return ExactEngine(matrix, is_categorical, growth, base_score, n_threads=n_threads)
         n_bins = training_set.binner.n_bins
+        sketch = settings.params.sketch
         return ApproxEngine(
-            SketchedTable(matrix, is_categorical, n_bins, n_threads),
+            SketchedTable(matrix, is_categorical, n_bins, n_threads, often=sketch == "tree"),
             growth,
             base_score,
             max_bins=settings.params.max_bins,
-            sketch=settings.params.sketch,
+            sketch=sketch,
             vector=vector,
             n_threads=n_threads,
         )

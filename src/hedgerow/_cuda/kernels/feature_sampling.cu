@@ -55,4 +55,18 @@ extern "C" __global__ void sample_node_features(const __grid_constant__ Fit fit,
                   of_leaf);
 }
 
+// The features of a level of a symmetric tree (blockIdx.x), which counts as a node: the leftmost.
+extern "C" __global__ void sample_level_features(const __grid_constant__ Fit fit, int32_t step) {
+  const TreeView tree{fit, static_cast<int>(blockIdx.x)};
+  const size_t words = fit.mask_words;
+  uint64_t key = root_key(tree.state().tree_id);
+  for (int depth = 0; depth < step; ++depth) key = child_key(key, false);
+  uint32_t* of_level = fit.level_room + size_t(blockIdx.x) * words;
+  const GrowthParams& params = fit.params;
+  sample_features(fit, fit.tree_features + tree.tree * words, params.colsample_bylevel,
+                  level_features_key(params.seed, tree.state().tree_id, step), of_level);
+  sample_features(fit, of_level, params.colsample_bynode, node_features_key(params.seed, key),
+                  fit.allowed + size_t(tree.tree) * fit.leaf_capacity * words);
+}
+
 }  // namespace hedgerow::cuda

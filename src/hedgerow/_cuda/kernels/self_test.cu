@@ -43,6 +43,7 @@ extern "C" __global__ void sizes(uint64_t* of) {
   of[8] = sizeof(GradientSummary);
   of[9] = sizeof(FixedPoint);
   of[10] = kSplitSharedBytes;
+  of[11] = sizeof(LevelTests);
 }
 
 }  // namespace hedgerow::cuda

@@ -119,6 +119,16 @@ struct Round {
   uint32_t unused;
 };
 
+// The tests of a feature in a symmetric tree, of two kinds: thresholds with missing values on the
+// right, then those with missing values on the left; the first categories of an order, then the
+// last.
+struct LevelTests {
+  int32_t count[2];
+  int32_t n_order;
+  int32_t is_sorted;  // categories: otherwise each is one test
+  uint8_t order[kBins];
+};
+
 // The gradients of a row in single precision.
 struct RawGradient {
   float g, h;
