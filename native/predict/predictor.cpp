@@ -39,7 +39,8 @@ constexpr std::size_t kFewRows = 7;                // up to here steps are faste
 constexpr std::size_t kMaxChunkRows = 2048;        // rows a thread takes at a time
 constexpr std::size_t kMaxSegmentFeatures = 2048;  // half a megabyte of codes
 constexpr std::size_t kTablesAtOnce = 8;           // trees whose values are added in one pass
-constexpr std::size_t kStepBlockRows = 1024;       // step through a tree while it is in the cache
+// Rows that step through a large tree before the next one is read from memory, and their scores.
+constexpr std::size_t kStepBlockRows = 16384, kStepBlockScores = std::size_t{1} << 17;
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
@@ -280,6 +281,11 @@ bool is_large(const TreeArrays& tree, bool has_slopes) {
   return tree.n_nodes > 2 * kMaxFlatLeaves - 1 && (has_slopes || !few_tests(tree));
 }
 
+std::size_t step_block_rows(std::size_t n_outputs) {
+  const std::size_t share = kStepBlockScores / n_outputs / kBlockRows * kBlockRows;
+  return std::clamp(share, kBlockRows, kStepBlockRows);
+}
+
 // Whether most trees are large, as in a random forest. Then all rows step through all trees.
 bool are_mostly_large(const EnsembleArrays& ensemble) {
   std::size_t n_large = 0;
@@ -294,7 +300,7 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   forest->has_float_sums = ensemble.has_float_sums;
   forest->n_values = ensemble.nodes.n_values;
   const bool all_step = are_mostly_large(ensemble);
-  if (all_step) forest->block_rows = kStepBlockRows;
+  if (all_step) forest->block_rows = step_block_rows(forest->base_score.size());
   std::int32_t n_sets = 0;
   SegmentPlan plan;
   std::size_t begin = 0;
@@ -401,18 +407,43 @@ void visit_row(const Forest& forest, const Rows& rows, std::size_t row, Sink& si
   }
 }
 
-// Writes the leaf of each row; row_of(i) is the i-th of the block.
+// Writes the leaf of each row; row_of(i) is the i-th of the block. A walker that has arrived goes
+// on with the next row, so that none waits for the longest path.
+template <bool kCategories, class RowOf>
+void walk_rows(const Forest& forest, std::uint32_t root, std::size_t n_rows, const RowOf& row_of,
+               std::uint32_t* leaf) {
+  std::array<decltype(row_of(0)), kWalkers> row;
+  std::array<std::size_t, kWalkers> number;
+  Nodes node;
+  node.fill(root);
+  for (std::size_t i = 0; i < kWalkers; ++i) {
+    number[i] = std::min(i, n_rows - 1);
+    row[i] = row_of(number[i]);
+  }
+  for (std::size_t next_row = kWalkers; next_row < n_rows;) {
+    for (std::size_t i = 0; i < kWalkers; ++i) {
+      const std::uint32_t next = next_node<kCategories>(forest, node[i], row[i]);
+      if (next != node[i]) [[likely]] {
+        node[i] = next;
+      } else if (next_row < n_rows) {
+        leaf[number[i]] = forest.step_leaf[next];
+        number[i] = next_row;
+        row[i] = row_of(next_row++);
+        node[i] = root;
+      }
+    }
+  }
+  walk<kCategories>(forest, row, node);
+  for (std::size_t i = 0; i < kWalkers; ++i) leaf[number[i]] = forest.step_leaf[node[i]];
+}
+
 template <class RowOf>
 void walk_rows(const Forest& forest, std::uint32_t root, std::size_t n_rows, const RowOf& row_of,
                std::uint32_t* leaf) {
-  for (std::size_t i = 0; i < n_rows; i += kWalkers) {
-    std::array<decltype(row_of(0)), kWalkers> row;
-    Nodes node;
-    node.fill(root);
-    for (std::size_t j = 0; j < kWalkers; ++j) row[j] = row_of(std::min(i + j, n_rows - 1));
-    walk(forest, row, node);
-    for (std::size_t j = 0; j < kWalkers; ++j) leaf[i + j] = forest.step_leaf[node[j]];
-  }
+  if (forest.category_bits.empty())
+    walk_rows<false>(forest, root, n_rows, row_of, leaf);
+  else
+    walk_rows<true>(forest, root, n_rows, row_of, leaf);
 }
 
 template <class Rows>
@@ -544,15 +575,15 @@ void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, 
 
 // Rows that a thread processes at a time: enough to amortise its scratch memory, few enough to
 // share the work.
-std::size_t chunk_rows(std::size_t n_rows, int threads) {
+std::size_t chunk_rows(std::size_t n_rows, int threads, std::size_t most) {
   const std::size_t share = n_rows / (4 * static_cast<std::size_t>(std::max(threads, 1)));
   const std::size_t rounded = (share / kBlockRows + 1) * kBlockRows;
-  return std::min(rounded, kMaxChunkRows);
+  return std::min(rounded, most);
 }
 
 template <class Task>
-void for_each_chunk(std::size_t n_rows, int threads, const Task& task) {
-  const std::size_t step = chunk_rows(n_rows, threads);
+void for_each_chunk(std::size_t n_rows, int threads, std::size_t most, const Task& task) {
+  const std::size_t step = chunk_rows(n_rows, threads, most);
   parallel_for(threads, (n_rows + step - 1) / step,
                [&](std::size_t i) { task(i * step, std::min(n_rows, (i + 1) * step)); });
 }
@@ -565,12 +596,14 @@ void visit(const Forest& forest, const Rows& rows, std::size_t n_rows, int threa
     for (std::size_t row = 0; row < n_rows; ++row) visit_row(forest, rows, row, sink);
     return;
   }
-  for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
-    Sink sink = shared;
-    FlatScratch scratch(forest.max_columns, forest.max_leaves);
-    for (std::size_t row = begin; row < end; row += forest.block_rows)
-      visit_block(forest, rows, row, std::min(forest.block_rows, end - row), scratch, sink);
-  });
+  for_each_chunk(n_rows, threads, std::max(kMaxChunkRows, forest.block_rows),
+                 [&](std::size_t begin, std::size_t end) {
+                   Sink sink = shared;
+                   FlatScratch scratch(forest.max_columns, forest.max_leaves);
+                   for (std::size_t row = begin; row < end; row += forest.block_rows)
+                     visit_block(forest, rows, row, std::min(forest.block_rows, end - row), scratch,
+                                 sink);
+                 });
 }
 
 // Sinks: where the leaves of a block of rows go. A sink belongs to one thread.
@@ -856,7 +889,7 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
                      int threads) {
   const BinnedTree binned{tree, split_bin, by_column, n_rows};
   if (tree.n_nodes > 2 * kMaxFlatLeaves - 1) {
-    for_each_chunk(n_rows, threads, [&](std::size_t begin, std::size_t end) {
+    for_each_chunk(n_rows, threads, kMaxChunkRows, [&](std::size_t begin, std::size_t end) {
       RowList{rows}.within(begin, end).for_each(begin, end, [&](std::size_t row) {
         scores[row] += tree.value[binned.leaf_of(row)];
       });
@@ -864,7 +897,7 @@ void add_tree_binned(const TreeArrays& tree, const std::uint8_t* split_bin,
     return;
   }
   const BinnedFlat flat(binned);
-  for_each_chunk(n_rows, threads, [&](std::size_t chunk, std::size_t chunk_end) {
+  for_each_chunk(n_rows, threads, kMaxChunkRows, [&](std::size_t chunk, std::size_t chunk_end) {
     FlatScratch scratch(flat.n_columns(), flat.leaf_value.size());
     for (std::size_t begin = chunk; begin < chunk_end; begin += kBlockRows) {
       const std::size_t end = std::min(begin + kBlockRows, chunk_end);

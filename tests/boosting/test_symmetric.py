@@ -177,7 +177,6 @@ def test_sparse_tables_give_the_trees_of_dense_ones():
     [
         ({"splitter": "exact"}, "splitter='exact'"),
         ({"multi_strategy": "vector"}, "multi_strategy='vector'"),
-        ({"device": "cuda"}, "device='cuda'"),
     ],
 )
 def test_what_has_no_symmetric_trees_is_refused(parameters, what):

@@ -111,7 +111,7 @@ def test_one_tree_with_more_thresholds_of_a_feature_than_codes_predicts_as_the_o
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("n_categorical", [0, 1])
-def test_rows_of_several_blocks_step_through_large_trees(n_categorical, order):
+def test_rows_of_several_chunks_step_through_large_trees(n_categorical, order):
     rng = np.random.default_rng(n_categorical)
     options = {"n_categorical": n_categorical, "n_outputs": 2}
     ensemble = random_ensemble(rng, [300, 20, 400, 350], 3, **options)

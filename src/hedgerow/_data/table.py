@@ -68,8 +68,6 @@ class Categories:
         """Translate codes of the column's labels into codes of these categories."""
         unknown = len(self.values)
         translation = [self.code.get(label, unknown) for label in column.labels]
-        if translation == list(range(unknown)):  # as for a pandas dtype that is the same in `fit`
-            return column.codes.astype(np.int32, copy=False)
         return np.array([*translation, -1], np.int32)[column.codes]
 
 
