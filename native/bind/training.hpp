@@ -154,28 +154,21 @@ using RowNumbers = std::optional<Array<const std::uint32_t, nb::ndim<1>>>;
 using LeafOfRow = Array<std::uint16_t, nb::ndim<2>>;
 using LeafValues = Array<double, nb::ndim<2>>;
 
-// Grows a tree for each of `count` outputs, at the same time if there are several growers; writes
-// their leaves into the arrays and returns their own.
+// Grows a tree for each of the outputs from `first` on, at the same time if there are several
+// growers; writes their leaves into the arrays.
 template <class Bound, class Grow>
-nb::list grow_trees(const Grow& grow, std::span<Bound* const> growers, int threads_each,
-                    const GradientStore& gradients, int first, std::size_t count,
-                    const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
-                    LeafValues& leaf_value) {
+void grow_trees(const Grow& grow, std::span<Bound* const> growers, int threads_each,
+                const GradientStore& gradients, int first, std::span<GrownTree> trees,
+                const Bag& rows, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
+                LeafValues& leaf_value) {
   const auto output = [&](std::size_t i) { return static_cast<std::size_t>(first) + i; };
-  Bag rows;
-  if (bag) rows = std::span(bag->data(), bag->shape(0));
-  std::vector<GrownTree> trees(count);
-  {
-    GilReleased release;
-    parallel_teams(static_cast<int>(growers.size()), threads_each, count,
-                   [&](std::size_t i, int slot) {
-                     trees[i] = grow(growers[static_cast<std::size_t>(slot)]->grower, gradients,
-                                     static_cast<int>(output(i)), rows, first_tree_id + i,
-                                     leaf_of_row.data() + output(i) * leaf_of_row.shape(1));
-                   });
-  }
-  nb::list arrays;
-  for (std::size_t i = 0; i < count; ++i) {
+  parallel_teams(static_cast<int>(growers.size()), threads_each, trees.size(),
+                 [&](std::size_t i, int slot) {
+                   trees[i] = grow(growers[static_cast<std::size_t>(slot)]->grower, gradients,
+                                   static_cast<int>(output(i)), rows, first_tree_id + i,
+                                   leaf_of_row.data() + output(i) * leaf_of_row.shape(1));
+                 });
+  for (std::size_t i = 0; i < trees.size(); ++i) {
     const GrownTree& tree = trees[i];
     const std::size_t n_values = tree.value.size() / tree.feature.size();
     for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
@@ -184,8 +177,25 @@ nb::list grow_trees(const Grow& grow, std::span<Bound* const> growers, int threa
         leaf_value(output(i) + k, leaf) = tree.value[node * n_values + k];
       }
     }
-    arrays.append(to_arrays(*growers[0], tree));
   }
+}
+
+// The same, called by Python; returns the arrays of the trees.
+template <class Bound, class Grow>
+nb::list grow_arrays(const Grow& grow, std::span<Bound* const> growers, int threads_each,
+                     const GradientStore& gradients, int first, std::size_t count,
+                     const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow& leaf_of_row,
+                     LeafValues& leaf_value) {
+  Bag rows;
+  if (bag) rows = std::span(bag->data(), bag->shape(0));
+  std::vector<GrownTree> trees(count);
+  {
+    GilReleased release;
+    grow_trees(grow, growers, threads_each, gradients, first, std::span(trees), rows, first_tree_id,
+               leaf_of_row, leaf_value);
+  }
+  nb::list arrays;
+  for (const GrownTree& tree : trees) arrays.append(to_arrays(*growers[0], tree));
   return arrays;
 }
 
@@ -197,8 +207,8 @@ void bind_grow(nb::class_<Bound>& bound, Grow grow, const char* about) {
       [grow](Bound& self, const GradientStore& gradients, int output, const RowNumbers& bag,
              std::uint64_t tree_id, LeafOfRow leaf_of_row, LeafValues leaf_value) {
         Bound* const growers[] = {&self};
-        return nb::tuple(grow_trees<Bound>(grow, growers, 1, gradients, output, 1, bag, tree_id,
-                                           leaf_of_row, leaf_value)[0]);
+        return nb::tuple(grow_arrays<Bound>(grow, growers, 1, gradients, output, 1, bag, tree_id,
+                                            leaf_of_row, leaf_value)[0]);
       },
       "gradients"_a, "output"_a, "bag"_a.none(), "tree_id"_a, "leaf_of_row"_a.noconvert(),
       "leaf_value"_a.noconvert(), about);
@@ -213,8 +223,8 @@ void bind_side_by_side(nb::class_<Bound>& bound, Grow grow) {
              const RowNumbers& bag, std::uint64_t first_tree_id, LeafOfRow leaf_of_row,
              LeafValues leaf_value) {
         require(!growers.empty(), "there must be a grower");
-        return grow_trees<Bound>(grow, growers, threads_each, gradients, 0, leaf_of_row.shape(0),
-                                 bag, first_tree_id, leaf_of_row, leaf_value);
+        return grow_arrays<Bound>(grow, growers, threads_each, gradients, 0, leaf_of_row.shape(0),
+                                  bag, first_tree_id, leaf_of_row, leaf_value);
       },
       "growers"_a, "threads_each"_a, "gradients"_a, "bag"_a.none(), "first_tree_id"_a,
       "leaf_of_row"_a.noconvert(), "leaf_value"_a.noconvert(),
@@ -388,6 +398,111 @@ inline void bind_gradients(nb::module_& m) {
           "output"_a, "The quantised gradients and hessians as numbers, (n_rows, 2).");
 }
 
+// Whole rounds, one after another in a single call: on a small table a round takes less time than
+// the calls from Python around it, which also keep the threads of other models waiting for Python's
+// global lock.
+
+// Uniform sampling of the rows of a round.
+struct UniformSampling {
+  double fraction;
+  std::uint64_t seed;
+
+  // The rows of a round, in `sampled`; a round has at least one.
+  Bag bag(std::uint64_t round, std::size_t n_rows, std::vector<std::uint32_t>& sampled) const {
+    if (fraction >= 1.0) return {};
+    sampled = sample_rows(seed, round, 0, n_rows, std::span(&fraction, 1), nullptr, nullptr);
+    if (sampled.empty()) sampled.push_back(static_cast<std::uint32_t>(round % n_rows));
+    return std::span<const std::uint32_t>(sampled);
+  }
+};
+
+using DenseGrower = BoundGrower<ScalarGrower>;
+
+// Grows the trees of `n_rounds` rounds. If `rows` has leaves, those of the round before are still
+// to be added to the scores; those of the last round will be.
+inline std::vector<GrownTree> boost_rounds(std::span<DenseGrower* const> growers, int threads_each,
+                                           GradientStore& gradients, const LossKind& loss,
+                                           Rows rows, const UniformSampling& sampling,
+                                           std::uint64_t first_round, std::size_t n_rounds,
+                                           LeafOfRow& leaf_of_row, LeafValues& leaf_value) {
+  const std::size_t n_trees = leaf_of_row.shape(0);
+  std::vector<GrownTree> trees(n_rounds * n_trees);
+  std::vector<std::uint32_t> sampled;
+  for (std::size_t i = 0; i < n_rounds; ++i) {
+    gradients.differentiate(loss, rows, std::nullopt);
+    const std::uint64_t round = first_round + i;
+    const Bag bag = sampling.bag(round, rows.n, sampled);
+    const std::span of_round(trees.data() + i * n_trees, n_trees);
+    grow_trees(kGrowForOutput, growers, threads_each, gradients, 0, of_round, bag, round * n_trees,
+               leaf_of_row, leaf_value);
+    rows.leaf = leaf_of_row.data();
+  }
+  return trees;
+}
+
+// Appends the nodes of a tree to those of others.
+inline void append(GrownTree& trees, const GrownTree& tree) {
+  const auto add = [](auto& all, const auto& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  add(trees.feature, tree.feature);
+  add(trees.left, tree.left);
+  add(trees.right, tree.right);
+  add(trees.category_set, tree.category_set);
+  add(trees.split_bin, tree.split_bin);
+  add(trees.missing_left, tree.missing_left);
+  add(trees.value, tree.value);
+  add(trees.gain, tree.gain);
+  add(trees.cover, tree.cover);
+  add(trees.count, tree.count);
+  add(trees.category_bits, tree.category_bits);
+}
+
+// The arrays of all trees, one tree after another, and the numbers of nodes and of category sets
+// of each: few arrays, because each takes Python as long as some nodes take a kernel.
+inline nb::tuple joined_arrays(const DenseGrower& grower, std::span<const GrownTree> trees) {
+  GrownTree joined;
+  std::vector<std::int64_t> n_nodes, n_sets;
+  for (const GrownTree& tree : trees) {
+    append(joined, tree);
+    n_nodes.push_back(tree.n_nodes());
+    n_sets.push_back(static_cast<std::int64_t>(tree.category_bits.size() / 8));
+  }
+  return nb::make_tuple(to_arrays(grower, joined), to_numpy<std::int64_t>(n_nodes),
+                        to_numpy<std::int64_t>(n_sets));
+}
+
+inline void bind_rounds(nb::module_& m) {
+  m.def(
+      "boost_rounds",
+      [](const std::vector<DenseGrower*>& growers, int threads_each, GradientStore& gradients,
+         const std::string& loss, const nb::sequence& parameters, Scores scores,
+         LeafOfRow leaf_of_row, bool is_pending, LeafValues leaf_value, Targets target,
+         Weights weight, double fraction, std::uint64_t seed, std::uint64_t first_round,
+         std::size_t n_rounds) {
+        require(!growers.empty(), "there must be a grower");
+        Rows rows = make_rows(scores, target, weight);
+        rows.leaf = is_pending ? leaf_of_row.data() : nullptr;
+        rows.leaf_value = leaf_value.data();
+        rows.leaf_stride = leaf_value.shape(1);
+        const LossKind kind = loss_kind(loss, parameters, scores.shape(0));
+        std::vector<GrownTree> trees;
+        {
+          GilReleased release;
+          trees = boost_rounds(growers, threads_each, gradients, kind, rows, {fraction, seed},
+                               first_round, n_rounds, leaf_of_row, leaf_value);
+        }
+        return joined_arrays(*growers[0], trees);
+      },
+      "growers"_a, "threads_each"_a, "gradients"_a, "loss"_a, "parameters"_a,
+      "scores"_a.noconvert(), "leaf_of_row"_a.noconvert(), "is_pending"_a,
+      "leaf_value"_a.noconvert(), "target"_a, "weight"_a.none(), "fraction"_a, "seed"_a,
+      "first_round"_a, "n_rounds"_a,
+      "Grows the trees of several rounds of a built-in loss on uniformly sampled rows, and returns "
+      "their arrays, joined, with the nodes and category sets of each. The leaves of the last "
+      "round are still to be added to the scores.");
+}
+
 // A grower on a sparse table, and the arrays that it reads.
 struct BoundSparseGrower {
   In<std::int64_t, 1> starts;
@@ -557,6 +672,7 @@ inline void bind(nb::module_& m) {
   bind_units(m);
   bind_gradients(m);
   bind_growers(m);
+  bind_rounds(m);
   bind_sparse_grower(m);
   bind_losses(m);
   bind_leaf_values(m);

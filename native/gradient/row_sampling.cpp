@@ -325,12 +325,17 @@ std::vector<std::uint32_t> sample_rows(std::uint64_t seed, std::uint64_t round,
                                        std::span<const double> fraction, const std::int32_t* kind,
                                        const std::int32_t* unit) {
   const std::uint64_t key = hash_key(seed, Purpose::row_sample, round);
-  std::vector<std::uint32_t> chosen;
+  // Every row is written, and the next one over it unless it is chosen: a branch that goes either
+  // way at random would take longer than the hash.
+  std::vector<std::uint32_t> chosen(n);
+  std::size_t count = 0;
   for (std::size_t row = 0; row < n; ++row) {
     const double p = fraction[kind ? static_cast<std::size_t>(kind[row]) : 0];
     const std::uint64_t unit_id = unit ? static_cast<std::uint64_t>(unit[row]) : first_row + row;
-    if (unit_interval(hash_at(key, unit_id)) < p) chosen.push_back(static_cast<std::uint32_t>(row));
+    chosen[count] = static_cast<std::uint32_t>(row);
+    count += unit_interval(hash_at(key, unit_id)) < p ? 1 : 0;
   }
+  chosen.resize(count);
   return chosen;
 }
 

@@ -14,11 +14,50 @@ namespace {
 // often than within one.
 constexpr std::size_t kRowsPerThread = 2 * kPartitionChunk;
 
-bool goes_left(const GrownTree& tree, std::size_t node, std::uint8_t bin) {
-  if (bin == kMissingBin) return tree.missing_left[node];
-  if (tree.category_set[node] < 0) return bin <= tree.split_bin[node];
-  const auto set = static_cast<std::size_t>(tree.category_set[node]) * 8;
-  return tree.category_bits[set + (bin >> 5)] >> (bin & 31) & 1;
+// A node as rows walk past it: where they look, and where they go next. The bins that go left are
+// a set, whatever the split is, so that the way is a load: a branch would go either way at random.
+struct Signpost {
+  const std::uint8_t* column = nullptr;  // of the split; none for a leaf
+  std::uint32_t next[2] = {0, 0};        // the right child and the left one; of a leaf its number
+  std::uint64_t to_left[kBins / 64] = {};
+
+  std::uint32_t after(std::size_t row) const {
+    const std::uint8_t bin = column[row];
+    return next[to_left[bin / 64] >> (bin % 64) & 1];
+  }
+};
+
+// The bins of a node that go left, in four words.
+void write_bins_to_left(const GrownTree& tree, std::size_t node, std::uint64_t* to_left) {
+  const int set = tree.category_set[node], n_bins = tree.split_bin[node] + 1;
+  for (int word = 0; word < kBins / 64; ++word) {
+    if (set >= 0) {
+      const std::uint32_t* bits = tree.category_bits.data() + 8 * set + 2 * word;
+      to_left[word] = bits[0] | static_cast<std::uint64_t>(bits[1]) << 32;
+    } else {
+      const int n_here = std::clamp(n_bins - 64 * word, 0, 64);
+      to_left[word] = n_here == 0 ? 0 : ~std::uint64_t{0} >> (64 - n_here);
+    }
+  }
+  constexpr std::uint64_t kMissing = std::uint64_t{1} << (kMissingBin % 64);
+  std::uint64_t& last = to_left[kMissingBin / 64];
+  last = tree.missing_left[node] ? last | kMissing : last & ~kMissing;
+}
+
+std::vector<Signpost> signposts(const GrownTree& tree, const BinnedView& bins) {
+  std::vector<Signpost> posts(tree.feature.size());
+  for (std::size_t node = 0; node < posts.size(); ++node) {
+    if (tree.feature[node] < 0) continue;
+    posts[node].column = bins.column(tree.feature[node]);
+    posts[node].next[0] = static_cast<std::uint32_t>(tree.right[node]);
+    posts[node].next[1] = static_cast<std::uint32_t>(tree.left[node]);
+    write_bins_to_left(tree, node, posts[node].to_left);
+  }
+  for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
+    posts[static_cast<std::size_t>(tree.leaf_node[leaf])].next[0] =
+        static_cast<std::uint32_t>(leaf);
+  }
+  return posts;
 }
 
 }  // namespace
@@ -129,17 +168,11 @@ void RowPartition::number_stretch(std::span<const NumberedRows> leaves, std::siz
 void RowPartition::number_rows_outside_bag(const GrownTree& tree,
                                            std::uint16_t* leaf_of_row) const {
   constexpr std::size_t kBlock = 8192;
-  std::vector<std::uint16_t> number(tree.feature.size());
-  for (std::size_t leaf = 0; leaf < tree.leaf_node.size(); ++leaf) {
-    number[static_cast<std::size_t>(tree.leaf_node[leaf])] = static_cast<std::uint16_t>(leaf);
-  }
+  const std::vector<Signpost> posts = signposts(tree, bins_);
   const auto leaf_of = [&](std::size_t row) {
-    std::size_t node = 0;
-    while (tree.feature[node] >= 0) {
-      const bool left = goes_left(tree, node, bins_.column(tree.feature[node])[row]);
-      node = static_cast<std::size_t>(left ? tree.left[node] : tree.right[node]);
-    }
-    return number[node];
+    const Signpost* post = posts.data();
+    while (post->column) post = posts.data() + post->after(row);
+    return static_cast<std::uint16_t>(post->next[0]);
   };
   parallel_for(threads_for(bins_.n_rows, kBlock, threads_), (bins_.n_rows + kBlock - 1) / kBlock,
                [&](std::size_t block) {

@@ -19,19 +19,8 @@ struct GoesLeft {
   explicit GoesLeft(const Split& split) {
     for (int b = 0; b < kBins; ++b) table[b] = split.takes(b);
   }
+  bool operator()(std::uint8_t bin) const { return table[bin]; }
 };
-
-std::uint64_t mark_up_to_64(const GoesLeft& goes_left, const std::uint8_t* column,
-                            const RowSet& rows, std::size_t begin, std::size_t end) {
-  std::uint64_t mark = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t row = rows.ids ? rows.ids[i] : rows.first + i;
-    mark |= static_cast<std::uint64_t>(goes_left.table[column[row]]) << (i - begin);
-  }
-  return mark;
-}
-
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
 // A numeric split is one comparison: bin + shift ≤ limit in unsigned bytes, where the shift of one
 // wraps the missing bin round to 0, the left end, when missing values go left.
@@ -40,7 +29,35 @@ struct ByteTest {
   explicit ByteTest(const Split& split)
       : shift(split.missing_left ? 1 : 0),
         limit(static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
+  bool operator()(std::uint8_t bin) const {
+    return static_cast<std::uint8_t>(bin + shift) <= limit;
+  }
 };
+
+template <class Test>
+std::uint64_t mark_up_to_64(const Test& goes_left, const std::uint8_t* column, const RowSet& rows,
+                            std::size_t begin, std::size_t end) {
+  std::uint64_t mark = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t row = rows.ids ? rows.ids[i] : rows.first + i;
+    mark |= static_cast<std::uint64_t>(goes_left(column[row])) << (i - begin);
+  }
+  return mark;
+}
+
+// Marks rows [begin, end), 64 at a time.
+template <class Test>
+std::size_t mark_all(const Test& goes_left, const std::uint8_t* column, const RowSet& rows,
+                     std::size_t begin, std::size_t end, std::uint64_t* marks) {
+  std::size_t count = 0;
+  for (std::size_t i = begin; i < end; i += 64) {
+    marks[i / 64] = mark_up_to_64(goes_left, column, rows, i, i + 64 < end ? i + 64 : end);
+    count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
+  }
+  return count;
+}
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
 // A gather reads four bytes to get one. They end with the bin in all columns but the first, and
 // start with it in the first, so they never leave the array unless there is only one column.
@@ -81,22 +98,18 @@ std::uint64_t mark_64(const BinnedView& bins, const Split& split, const RowSet& 
 
 std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks) {
-  const GoesLeft goes_left(split);
   const std::uint8_t* column = bins.column(split.feature);
+  if (split.categorical) return mark_all(GoesLeft(split), column, rows, begin, end, marks);
   std::size_t count = 0, i = begin;
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-  if (!split.categorical && bins.n_features > 1) {
+  if (bins.n_features > 1) {
     for (; i + 64 <= end; i += 64) {
       marks[i / 64] = mark_64(bins, split, rows, i);
       count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
     }
   }
 #endif
-  for (; i < end; i += 64) {
-    marks[i / 64] = mark_up_to_64(goes_left, column, rows, i, i + 64 < end ? i + 64 : end);
-    count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
-  }
-  return count;
+  return count + mark_all(ByteTest(split), column, rows, i, end, marks);
 }
 
 void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::uint64_t* marks,

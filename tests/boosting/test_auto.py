@@ -26,7 +26,7 @@ from hedgerow._data.intake import learn_schema
 from hedgerow._model_file.boosted import read_choice, write_choice
 
 QUICK = {"budget": 0.1, "random_state": 0}
-# With this budget all kinds are tried.
+# With this budget all kinds are tried, and on several holdouts.
 ALL_KINDS = {"budget": 0.3, "random_state": 0}
 UNSAMPLED = {"subsample": 1.0, "colsample_bytree": 1.0, "colsample_bynode": 1.0}
 X, NUMBERS = make_friedman1(400, noise=1.0, random_state=0)
@@ -74,11 +74,11 @@ def test_several_models_are_the_mean_of_what_their_seeds_give(fitted):
     assert not np.allclose(members[0].predict(X), members[1].predict(X))
 
 
-def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
-    folds = split_folds(examples(X, np.arange(400)), 5, 0, False, "random")
-    assert fitted.auto_.n_folds == 3
-    folds = folds[:3]
-    for trial in fitted.auto_.tried:
+def test_scores_are_those_of_explicit_fits_on_the_same_rows():
+    choice = GradientBoostingRegressor(**ALL_KINDS).fit(X, NUMBERS).auto_
+    assert choice.n_folds == 4
+    folds = split_folds(examples(X, np.arange(400)), 5, 0, False, "random")[:4]
+    for trial in choice.tried:
         errors = []
         for train, holdout in folds:
             inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
@@ -87,19 +87,18 @@ def test_scores_are_those_of_explicit_fits_on_the_same_rows(fitted):
             ).fit(X[inside], NUMBERS[inside])
             errors.append(root_mean_squared_error(NUMBERS[outside], model.predict(X[outside])))
         assert trial.score == pytest.approx(np.mean(errors), rel=1e-12)
-    best = min(fitted.auto_.tried, key=lambda trial: trial.score)
-    assert best.parameters.items() <= fitted.auto_.parameters.items()
 
 
 def test_the_mean_of_several_kinds_is_that_of_explicit_fits():
-    model = GradientBoostingRegressor(**ALL_KINDS).fit(X, NUMBERS)
+    numbers = NUMBERS + 5.0 * np.random.default_rng(3).normal(size=400)
+    model = GradientBoostingRegressor(**ALL_KINDS).fit(X, numbers)
     choice = model.auto_
     assert len({str(choice.member(k)["grow_policy"]) for k in range(4)}) == 2
     rounds = choice.parameters["n_estimators"] // 4
     members = [
         GradientBoostingRegressor(
             **{**choice.member(k), "n_estimators": rounds, "random_state": seed}
-        ).fit(X, NUMBERS)
+        ).fit(X, numbers)
         for k, seed in enumerate(member_seeds(0, 4))
     ]
     mean = np.mean([member.predict(X) for member in members], axis=0)
@@ -152,10 +151,10 @@ class _Judge:
 
 def test_weights_count_in_the_fits_that_are_tried_and_in_their_mean():
     weights = np.where(NUMBERS > 16, 5.0, 0.5)
-    unscaled = {**QUICK, "reg_lambda": 0.0, "min_child_weight": 0.0}
+    unscaled = {**ALL_KINDS, "reg_lambda": 0.0, "min_child_weight": 0.0}
     trial = GradientBoostingRegressor(**unscaled).fit(X, NUMBERS, weights).auto_.tried[0]
     errors, sums = [], []
-    for train, holdout in split_folds(examples(X, np.arange(400)), 5, 0, False, "random")[:3]:
+    for train, holdout in split_folds(examples(X, np.arange(400)), 5, 0, False, "random")[:4]:
         inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
         model = GradientBoostingRegressor(
             n_estimators=trial.n_rounds,
@@ -264,8 +263,8 @@ def test_many_columns_are_rationed():
     few, usual, many, all_of_them = (Budget.of(72, 1, 1.0, n) for n in (5, 100, 1000, 7129))
     assert few == usual
     assert usual.rounds_of(31) == many.rounds_of(31) > 5 * all_of_them.rounds_of(31)
-    work = [Budget.of(2000, 1, 1.0, n).work for n in (100, 1000)]
-    assert work[0] > work[1] >= 1
+    work = [Budget.of(2000, 1, 1.0, n).work for n in (100, 1000, 7129)]
+    assert work[0] == work[1] > 5 * work[2]
 
 
 @pytest.mark.parametrize(("own", "looked_at"), [({}, 1000), ({"colsample_bytree": 0.9}, 1800)])
@@ -493,9 +492,9 @@ def test_categories_are_tried_as_an_explicit_fit_to_the_same_rows_encodes_them()
     y = rng.normal(size=60)[town] + X[:, 0] + 0.3 * rng.normal(size=400)
     table = pd.DataFrame({"town": np.char.add("town ", town.astype(str)), "number": X[:, 0]})
     options = {"max_categories": 10, "random_state": 0}
-    trial = GradientBoostingRegressor(budget=0.1, **options).fit(table, y).auto_.tried[0]
+    trial = GradientBoostingRegressor(budget=0.3, **options).fit(table, y).auto_.tried[0]
     errors = []
-    for train, holdout in split_folds(examples(table, np.arange(400)), 5, 0, False, "random")[:3]:
+    for train, holdout in split_folds(examples(table, np.arange(400)), 5, 0, False, "random")[:4]:
         inside, outside = (dataset.target.astype(int) for dataset in (train, holdout))
         model = GradientBoostingRegressor(
             n_estimators=trial.n_rounds, learning_rate=0.15, **options, **trial.parameters
@@ -582,7 +581,7 @@ def test_a_file_that_holds_another_choice_is_refused(fitted, field, value):
 
 @pytest.mark.parametrize("rounds", [slice(7), slice(5, None), slice(1, None, 2), slice(2, 40, 4)])
 def test_a_slice_of_a_mean_is_refitted_member_by_member(rounds, tmp_path):
-    model = GradientBoostingRegressor(budget=0.1, max_leaves=4, subsample=0.7).fit(X, NUMBERS)
+    model = GradientBoostingRegressor(budget=0.1, max_leaves=6, subsample=0.7).fit(X, NUMBERS)
     assert model.auto_.n_members == 4
     sliced_model = model[rounds]
     sliced_model.save(tmp_path / "part.hedgerow")
@@ -698,7 +697,7 @@ def test_progress_tells_trials_and_rounds(capsys):
 def test_a_metric_that_some_rows_do_not_have_is_the_mean_of_the_others():
     y = np.zeros(100, int)
     y[:3] = 1
-    model = GradientBoostingClassifier(**QUICK, eval_metric=auc_or_nothing).fit(X[:100], y)
+    model = GradientBoostingClassifier(**ALL_KINDS, eval_metric=auc_or_nothing).fit(X[:100], y)
     assert all(np.isfinite(trial.score) for trial in model.auto_.tried)
 
 

@@ -46,7 +46,9 @@ def regressor(**parameters):
 
 
 def test_the_loop_runs_every_round_and_collects_the_trees():
-    grower = BoostedRounds(lambda index: [f"{index}a", f"{index}b"], ["2a", "2b"])
+    grower = BoostedRounds(
+        lambda rounds: [f"{index}{tree}" for index in rounds for tree in "ab"], ["2a", "2b"]
+    )
     boost(grower, range(3, 5), None)
     assert grower.trees == ["2a", "2b", "3a", "3b", "4a", "4b"]
 

@@ -28,8 +28,10 @@ _HISTOGRAMS, _HISTOGRAM_OF_COLUMN = 512 << 20, 16 * 257
 _PACKED_FROM_ROWS = 32_768
 # PyArrow, its decoders and their buffers, measured: 30 to 80 MB.
 _DECODING = 54 << 20
-# Of the rows, in a search for parameters (auto.py): the holdout, and trials side by side.
-_SEARCH_HOLDOUT, _TRIALS = 0.2, 2
+# In a search for parameters (auto.py): the part of the rows in the holdout; and how many trials or
+# models there are at a time, at most, below and from this number of rows (budget.py).
+_SEARCH_HOLDOUT = 0.2
+_MANY_ROWS, _MODELS, _MODELS_OF_MANY_ROWS = 200_000, 8, 2
 _DEFAULTS: Mapping[str, Any] = {
     "n_estimators": 100,
     "subsample": 1.0,
@@ -167,7 +169,7 @@ def _growth(
     held_out = _held_out(get)
     n_train, n_holdout = n_rows * (1.0 - held_out), n_rows * held_out
     return _tables(n_features, n_rows, n_train, n_holdout, of_rows) | _working(
-        get, n_train, n_holdout, n_features, n_outputs, 1
+        get, n_train, n_holdout, n_features, n_outputs, _n_models(get, n_rows)
     )
 
 
@@ -178,8 +180,15 @@ def _search(
     n_holdout = n_rows * _SEARCH_HOLDOUT
     n_train = n_rows - n_holdout
     return _tables(n_features, n_rows, n_train, n_holdout, of_rows) | _working(
-        get, n_train, n_holdout, n_features, n_outputs, _TRIALS
+        get, n_train, n_holdout, n_features, n_outputs, _n_models(get, n_rows)
     )
+
+
+def _n_models(get: Any, n_rows: int) -> int:
+    """Return how many models grow side by side, at most: the mean of several may be chosen."""
+    if get("n_estimators") != "auto":
+        return 1
+    return _MODELS if n_rows < _MANY_ROWS else _MODELS_OF_MANY_ROWS
 
 
 def _binning(get: Any, n_rows: int, n_features: int, of_rows: _Rows) -> dict[str, float]:

@@ -25,15 +25,22 @@ MOST_ROWS_OF_NEIGHBORS = 100_000
 MOST_CLASSES_OF_KERNELS = 20
 MOST_COLUMNS_OF_MATRIX = 2_000
 MOST_NUMBERS_OF_MATRIX = 50_000_000
+# The SVM with the largest penalty takes longer than all others together.
+STEPS = {"svm_rbf_c100": ("svm_rbf", "svm_rbf_c10")}
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model to try; `is_encoded` if it gets the matrix of `TableEncoder` instead of the table."""
+    """A model to try; `is_encoded` if it gets the matrix of `TableEncoder` instead of the table.
+
+    If `goes_on_from` names two others, it is tried only if the second of them was better than the
+    first: it is the next step in the same direction.
+    """
 
     name: str
     estimator: SklearnEstimator
     is_encoded: bool = False
+    goes_on_from: tuple[str, str] | None = None
 
 
 def candidates_for(
@@ -48,7 +55,10 @@ def candidates_for(
     if not _can_be_encoded(data):
         return found
     others = _other_classifiers(data) if is_classification else _other_regressors(data)
-    return found + [Candidate(name, estimator, is_encoded=True) for name, estimator in others]
+    return found + [
+        Candidate(name, estimator, is_encoded=True, goes_on_from=STEPS.get(name))
+        for name, estimator in others
+    ]
 
 
 def _can_be_encoded(data: EnsembleTrainingSet) -> bool:

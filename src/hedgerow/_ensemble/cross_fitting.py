@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -22,6 +23,7 @@ from hedgerow._warning import deduplicate_warnings, warn_user
 from hedgerow.exceptions import DataError, DataWarning, ParameterError
 
 OUT_OF_TIME = "the time budget was spent"
+NO_GAIN = "the step before it was no gain"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +76,16 @@ class CrossFitting:
 
     def trials(self, candidates: list[Candidate]) -> Iterator[Trial | FailedTrial]:
         """Try the candidates in their order."""
+        loss, losses = self.data.loss(), dict[str, float]()
         for number, candidate in enumerate(candidates):
             begin = monotonic()
+            if not _is_worthwhile(candidate, losses):
+                yield FailedTrial(candidate, 0.0, NO_GAIN)
+                continue
             try:
-                yield self._trial(number, candidate)
+                trial = self._trial(number, candidate)
+                losses[candidate.name] = loss(self.data.evidence(trial.values))
+                yield trial
             except OutOfTimeError:
                 yield FailedTrial(candidate, monotonic() - begin, OUT_OF_TIME)
             except DataError as error:
@@ -154,6 +162,14 @@ class CrossFitting:
         return PlattScaling.fit(decisions, self.data.target, self.data.weights)
 
 
+def _is_worthwhile(candidate: Candidate, losses: Mapping[str, float]) -> bool:
+    """Return whether a step in the direction of a candidate was a gain, if it goes on from one."""
+    if candidate.goes_on_from is None:
+        return True
+    before, after = (losses.get(name, inf) for name in candidate.goes_on_from)
+    return after < before
+
+
 def check_candidates(
     estimators: list[tuple[str, SklearnEstimator]], name: str, data: EnsembleTrainingSet
 ) -> None:
@@ -184,7 +200,9 @@ def warn_of_failures(failed: list[FailedTrial], n_candidates: int) -> None:
         first = failed[0]
         raise DataError(f"No candidate could be fitted; {first.candidate.name}: {first.note}")
     reasons = [
-        f"{each.candidate.name} ({each.note})" for each in failed if each.note != OUT_OF_TIME
+        f"{each.candidate.name} ({each.note})"
+        for each in failed
+        if each.note not in (OUT_OF_TIME, NO_GAIN)
     ]
     if reasons:
         warn_user(

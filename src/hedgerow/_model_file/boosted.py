@@ -394,9 +394,10 @@ def _read_members(stored: Any, n_in_turn: int) -> tuple[dict[str, Any], ...]:
 def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
     """Read the values of automatically chosen parameters."""
     what = "the automatically chosen parameters are not valid"
-    require(is_table(stored) and set(stored) <= set(AUTO_DEFAULTS), what)
+    names = (*AUTO_DEFAULTS, "max_bins")
+    require(is_table(stored) and set(stored) <= set(names), what)
     for name, value in stored.items():
-        is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf")
+        is_count = name in ("n_estimators", "max_leaves", "min_samples_leaf", "max_bins")
         if name == "max_leaves" and value is None:
             continue
         if name == "grow_policy":
@@ -404,7 +405,7 @@ def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
             continue
         require(type(value) is int if is_count else is_number(value), what)
         require(0 <= value < 2**31, what)
-    return {name: stored[name] for name in AUTO_DEFAULTS if name in stored}
+    return {name: stored[name] for name in names if name in stored}
 
 
 def _read_trial(stored: Any) -> TrialResult:

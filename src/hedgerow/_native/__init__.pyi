@@ -217,6 +217,11 @@ class VectorGrower:
         Grows a tree for all outputs (`output` is 0); writes the leaf of each row and the values of each leaf.
         """
 
+def boost_rounds(growers: Sequence[ScalarGrower], threads_each: int, gradients: GradientStore, loss: str, parameters: Sequence, scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], leaf_of_row: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu')], is_pending: bool, leaf_value: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], target: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, fraction: float, seed: int, first_round: int, n_rounds: int) -> tuple:
+    """
+    Grows the trees of several rounds of a built-in loss on uniformly sampled rows, and returns their arrays, joined, with the nodes and category sets of each. The leaves of the last round are still to be added to the scores.
+    """
+
 class SparseGrower:
     def __init__(self, starts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], zero_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], n_rows: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None) -> None: ...
 

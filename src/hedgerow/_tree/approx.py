@@ -105,6 +105,11 @@ class ApproxEngine(HistogramEngine):
             binned, params, base_score, vector=vector, n_threads=n_threads, most_growers=1
         )
 
+    @property
+    def boosts_rounds(self) -> bool:
+        """No: the bins change from round to round."""
+        return False
+
     def differentiate(
         self,
         loss: TrainerLoss,

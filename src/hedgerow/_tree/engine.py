@@ -8,7 +8,7 @@ histograms of fixed-point gradients, `ExactEngine` from sorted columns; both run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -41,6 +41,9 @@ _UPDATE_SECONDS, _NOT_SAVED = 1.3e-9, 6e-7
 _ROW_LIST_BYTES, _OUTPUT_BYTES = 8, 18
 _ROWS_PER_HISTOGRAM, _MOST_HISTOGRAMS = 4096, 8
 _MORE_MEMORY, _LITTLE_MEMORY = 0.12, 4.5e6
+
+_ROUNDS_PER_CALL = 16  # of a kernel, whose trees are in memory twice until it returns
+_OF_SETS = NATIVE_FIELDS.index("category_bits")  # the one array that is not by node
 
 # The rows of a sample by gradients and the factors of their weights; None for other sampling.
 Sample = tuple[NDArray[np.uint32], Floats] | None
@@ -230,6 +233,49 @@ class HistogramEngine:
             self._grown = [_tree(arrays) for arrays in grown]
         return self._grown[output]
 
+    @property
+    def boosts_rounds(self) -> bool:
+        """Whether there is a kernel for `boost`: for trees of one output on a dense table."""
+        return isinstance(self._growers[0], _native.ScalarGrower)
+
+    def boost(
+        self,
+        loss: TrainerLoss,
+        target: Floats,
+        weights: Floats | None,
+        sampling: tuple[float, int],
+        rounds: range,
+    ) -> list[Tree]:
+        """Grow the trees of several rounds of a built-in loss, in few calls.
+
+        `sampling` is the fraction of the rows in a round, and the seed by which they are sampled.
+        """
+        parameters = loss.parameters(
+            target[0] if len(target) == 1 else target, self._scores, weights
+        )
+        trees: list[Tree] = []
+        for first in rounds[::_ROUNDS_PER_CALL]:
+            is_pending, self._pending = self._pending, False
+            joined = _native.boost_rounds(
+                self._growers,
+                self._threads_each,
+                self._gradients,
+                loss.name,
+                parameters,
+                self._scores,
+                self._leaf_of_row,
+                is_pending,
+                self._leaf_value,
+                target,
+                weights,
+                *sampling,
+                first,
+                min(_ROUNDS_PER_CALL, rounds.stop - first),
+            )
+            self._pending = True
+            trees += _divided(*joined)
+        return trees
+
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
         """Return each row's leaf in the last tree grown for an output, in the order of nodes."""
         return self._leaf_of_row[output % self.n_trees]
@@ -278,6 +324,16 @@ def trees_side_by_side(
 
 def _tree(arrays: Any) -> Tree:
     return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
+
+
+def _divided(arrays: Any, n_nodes: NDArray[np.int64], n_sets: NDArray[np.int64]) -> Iterator[Tree]:
+    """Return the trees whose arrays are joined, as views."""
+    places = list(enumerate(arrays))
+    node = set_ = 0
+    for nodes_of_tree, sets_of_tree in zip(n_nodes.tolist(), n_sets.tolist(), strict=True):
+        nodes, sets = slice(node, node + nodes_of_tree), slice(set_, set_ + sets_of_tree)
+        yield _tree([array[sets if i == _OF_SETS else nodes] for i, array in places])
+        node, set_ = nodes.stop, sets.stop
 
 
 def make_grower(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._collective import workers
-from hedgerow._tree.engine import Bag, Engine
+from hedgerow._tree.engine import Bag, Engine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafQuantiles, LeafRows, LeafSlopes, LeafUpdate, TrainerLoss
 from hedgerow._tree.monotone import MonotoneLeaves
@@ -40,6 +40,9 @@ class BoostsRounds(Protocol):
 
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round on the gradients of a built-in loss."""
+
+    def boost_rounds(self, rounds: range) -> list[Tree]:
+        """Grow several rounds as `boost` does."""
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on the gradients of a user-defined loss."""
@@ -102,6 +105,23 @@ class Trainer:
         with _divergence(), workers().phase("gradients"):
             sample = self._engine.differentiate(self._loss, self._target, self._weights, sampling)
         return self._grow(round_index, self._row_sampler.bag(round_index, sample))
+
+    def boost_rounds(self, rounds: range) -> list[Tree]:
+        """Grow several rounds as `boost` does, in fewer calls where that is possible."""
+        engine, loss = self._engine, self._loss
+        if not isinstance(engine, HistogramEngine) or not engine.boosts_rounds or self._has_steps:
+            return [tree for index in rounds for tree in self.boost(index)]
+        assert loss is not None
+        sampling = self._row_sampler.fraction, self._row_sampler.seed
+        with _divergence():
+            return engine.boost(loss, self._target, self._weights, sampling, rounds)
+
+    @property
+    def _has_steps(self) -> bool:
+        """Whether a round has steps in Python, between the kernels."""
+        replaces_leaves = self._leaf_update is not None or self._slopes is not None
+        is_adaptive = self._loss is not None and self._loss.is_adaptive
+        return replaces_leaves or is_adaptive or not self._row_sampler.is_plain
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
         """Grow one round on gradients (n_outputs, n_rows), weights multiplied in."""
@@ -192,6 +212,11 @@ class RowSampler:
     first_row: int = 0
     n_total: int | None = None
     reduction: Reduction | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each row is sampled by itself, all with the same probability."""
+        return self.sampling == "uniform" and self.reduction is None
 
     def by_gradient(self, round_index: int) -> _native.Draw | None:
         """Return the sampling by gradients; None if it is not by gradients."""

@@ -11,11 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
-from hedgerow._boosting.fit.budget import MAX_RATE, Budget, cost, is_large, is_small, slowdown
-from hedgerow._boosting.fit.choice import TRIAL_RATE, Choice
+import numpy as np
+
+from hedgerow._boosting.fit.budget import (
+    MANY_OUTPUTS,
+    MAX_RATE,
+    USUAL_BINS,
+    Budget,
+    cost,
+    is_large,
+    is_small,
+    slowdown,
+)
+from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TRIAL_RATE, Choice
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import (
     AUTO_DEFAULTS,
@@ -25,7 +36,8 @@ from hedgerow._boosting.fit.fit_data import (
     is_auto,
     usable_folds,
 )
-from hedgerow._boosting.fit.kinds import Parameters, is_random, kinds_for
+from hedgerow._boosting.fit.kinds import Parameters, bins_for, is_random, kinds_for
+from hedgerow._boosting.fit.training_set import TrainingSet
 from hedgerow._boosting.fit.trials import (
     AnyMetric,
     Halving,
@@ -43,20 +55,22 @@ from hedgerow._estimator import TableEstimator
 
 # The holdout is a fifth of the rows. There are several below these numbers of rows, for one output.
 N_FOLDS = 5
-HOLDOUTS_BELOW = {1000: 5, 2000: 3, 5000: 2}
-MAX_HOLDOUTS_IF_SMALL, MIN_HOLDOUTS_IF_LARGE = 3, 2  # with a small or large budget
+HOLDOUTS_BELOW = {800: 4, 1800: 2}
+MIN_OF_CLASS = 1000  # rows of the rarer of two classes, below which there are two
 # The final fit has a quarter more rows than the trials, and can learn this much more from them.
 MORE_ROWS_FACTOR = 1.1
 # The squared error forgives rounds in excess, which the log loss punishes. So its trials have fewer
-# of the rounds of a model, and it may have more times as many if they would have gained from it.
+# of the rounds of a model, and it may have more times as many if they would have gained from it;
+# and so may models of many outputs, whose trials have few rounds too.
 TRIAL_PARTS, MAX_DOUBLINGS = (1 / 2, 1 / 3), (1, 2)
 # Where models would have to learn faster than that, fewer are better.
-RATES_FOR_MEAN = (0.15, 0.1)
-# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung.
-PATIENCE, FIRST_RUNG = 50, 45
+RATES_FOR_MEAN = (0.2, 0.15)
+# Of trials, at a rate of 0.1: rounds without improvement until they end, and in the first rung, on
+# one holdout and on several, whose mean is comparable sooner.
+PATIENCE, FIRST_RUNGS = 50, (45, 30)
 # On many rows, slow learners need longer to catch up: rows per round, and the most rounds.
 ROWS_PER_RUNG, LONGEST_RUNG = 400, 90
-N_FINALISTS = (3, 5)  # the kinds that go on after the first rung; with a large budget
+N_FINALISTS = (2, 5)  # the kinds that go on after the first rung; with a large budget
 
 
 def choose_parameters(
@@ -77,14 +91,24 @@ def choose_parameters(
     n_rows = workers().count(data.train.table.n_rows)
     size = n_rows * sqrt(problem.loss.n_outputs)
     n_used = next((n for below, n in HOLDOUTS_BELOW.items() if size < below), 1)
+    if _rows_of_rarer_class(problem, data.train) < MIN_OF_CLASS:
+        n_used = max(n_used, 2)
     if is_small(settings.estimator.budget):
-        n_used = min(n_used, MAX_HOLDOUTS_IF_SMALL)
+        n_used = 1
     elif is_large(settings.estimator.budget):
-        n_used = N_FOLDS if n_used > 1 else MIN_HOLDOUTS_IF_LARGE
+        n_used += 1
     folds = list(islice(usable_folds(problem, settings, data.train, N_FOLDS), n_used))
     if not folds:
         return Choice(_replacing_auto(settings.estimator, AUTO_DEFAULTS))
     return Search(problem, data.metrics[0], settings, folds, more_rows=MORE_ROWS_FACTOR).run()
+
+
+def _rows_of_rarer_class(problem: Problem, train: Dataset) -> float:
+    """Return how many rows the rarer of two classes has; infinity if there are not two."""
+    if problem.classes is None or problem.loss.n_outputs > 1 or train.target.ndim > 1:
+        return inf
+    n_second = workers().count(int(np.count_nonzero(train.target)))
+    return min(n_second, workers().count(len(train.target)) - n_second)
 
 
 class Search:
@@ -103,7 +127,11 @@ class Search:
         more_rows: float,
     ) -> None:
         self._estimator, self._metric, self._more_rows = settings.estimator, metric, more_rows
+        n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
+        settings = settings.with_chosen(bins_for(self._estimator, n_rows))
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
+        n_trained = sum(train.table.n_rows for train, _ in folds)
+        self._trained_part = n_trained / sum(dataset.table.n_rows for dataset in folds[0])
         self._judge = Judge(self._folds, metric)
         self._n_threads = settings.n_threads
         # A user's function may not expect calls from several threads; and workers that compute
@@ -111,15 +139,22 @@ class Search:
         is_native = problem.is_native and not isinstance(metric, UserMetric)
         is_alone = workers().size == 1 and settings.params.device == "cpu"
         self._n_workers = settings.n_threads if is_native and is_alone else 1
-        n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         self._n_rows = n_rows
         n_columns = self._folds[0].training_set.train.table.n_features
         self._kinds = kinds_for(self._estimator, n_rows, n_columns)
         per_tree = n_columns * max(kind["colsample_bytree"] for kind in self._kinds)
         n_outputs = problem.loss.n_outputs
         self._is_forgiving = isinstance(problem.loss.single_output, SquaredError)
-        self._doublings = MAX_DOUBLINGS[self._is_forgiving]
-        self._budget = Budget.of(n_rows, n_outputs, self._estimator.budget, per_tree)
+        self._doublings = MAX_DOUBLINGS[self._is_forgiving or n_outputs > MANY_OUTPUTS]
+        self._budget = Budget.of(
+            n_rows,
+            n_outputs,
+            self._estimator.budget,
+            per_tree,
+            n_bins=_mean_bins(self._folds[0].training_set),
+            is_squared_error=self._is_forgiving,
+        )
+        self._work_left = self._budget.work
 
     def run(self) -> Choice:
         """Try every kind; return the parameters of the models of the final fit."""
@@ -130,6 +165,7 @@ class Search:
         if best is None:
             defaults = _replacing_auto(self._estimator, AUTO_DEFAULTS)
             return Choice(defaults, 1, metric, n_folds, results)
+        self._work_left = self._budget.work_after(sum(trial.work for trial in trials))
         members = self._members([trials[i] for i in finished if trials[i].best.round])
         parameters = members[0] | {"n_estimators": len(members) * members[0]["n_estimators"]}
         differ = any(member != members[0] for member in members)
@@ -143,8 +179,11 @@ class Search:
         trials = [self._trial(kind, n_threads) for kind in self._kinds]
         slow = slowdown(self._rate)
         n_finalists = N_FINALISTS[is_large(self._estimator.budget)]
-        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, FIRST_RUNG), LONGEST_RUNG)
-        halving = Halving(int(first_rung * slow), n_finalists, int(PATIENCE * slow))
+        usual = FIRST_RUNGS[len(self._folds) > 1]
+        first_rung = min(max(self._n_rows / ROWS_PER_RUNG, usual), LONGEST_RUNG)
+        work = self._budget.trial_work
+        n_first = max(2, int(first_rung * slow) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
+        halving = Halving(n_first, n_finalists, int(PATIENCE * slow), work)
         rounds = [trial.max_rounds for trial in trials]
         with trials_display(self._estimator.verbose, rounds, self._metric) as display:
             finished = run_halving(trials, self._judge, halving, n_workers, display)
@@ -155,7 +194,8 @@ class Search:
         boosters = [fold.start(parameters, n_threads) for fold in self._folds]
         part = TRIAL_PARTS[self._is_forgiving]
         rounds = self._budget.trial_rounds(kind["max_leaves"], self._rate, part)
-        return KindTrial(kind, rounds, boosters, self._judge, self._metric)
+        round_work = cost(kind["max_leaves"]) * self._trained_part
+        return KindTrial(kind, rounds, round_work, boosters, self._judge, self._metric)
 
     @property
     def _rate(self) -> float:
@@ -190,14 +230,14 @@ class Search:
         """
         if n_members > 1 and is_auto(self._estimator.learning_rate):
             return [trials[i] for i in select_members(trials, n_members, self._judge)]
-        best = self._judge.best([trial.expected_score(self._doublings) for trial in trials])
+        best = self._judge.best([trial.expected_score(doublings=1) for trial in trials])
         assert best is not None
         return [trials[best]] * n_members
 
     def _affordable_rounds(self, chosen: Sequence[KindTrial]) -> int:
         """Return the rounds that each of the models can have."""
         of_round = sum(cost(trial.kind["max_leaves"]) for trial in chosen)
-        return max(1, int(self._budget.work / of_round))
+        return max(1, int(self._work_left / of_round))
 
     def _learned(self, trial: KindTrial) -> float:
         """Return the product of rounds and rate to which a model is boosted."""
@@ -226,10 +266,20 @@ class Search:
         return self._budget.min_rate if is_auto(self._estimator.learning_rate) else self._rate
 
 
+def _mean_bins(training_set: TrainingSet) -> float:
+    """Return the mean number of bins of a feature; categories cost as much as many bins."""
+    binner = training_set.binner
+    return float(np.mean(np.where(binner.is_categorical, USUAL_BINS, binner.n_bins)))
+
+
 def _without_rounds(member: Parameters) -> Parameters:
     return {name: value for name, value in member.items() if name != "n_estimators"}
 
 
 def _replacing_auto(estimator: TableEstimator, chosen: Parameters) -> dict[str, Any]:
-    """Return the chosen values of parameters that are "auto"."""
-    return {name: value for name, value in chosen.items() if is_auto(getattr(estimator, name))}
+    """Return the chosen values of parameters that are "auto", and `max_bins`, a maximum."""
+    return {
+        name: value
+        for name, value in chosen.items()
+        if name == "max_bins" or is_auto(getattr(estimator, name))
+    }

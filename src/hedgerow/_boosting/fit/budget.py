@@ -12,21 +12,26 @@ from math import sqrt
 from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION
 
 BUDGET_FACTORS = {"quick": 0.25, "balanced": 1.0, "thorough": 4.0}
-MAX_RATE = 0.15  # of the final fit
+MAX_RATE = 0.2  # of the final fit
 # The lowest learning rate of the final fit and the largest number of models, a power of 2, for
 # budgets below and from this factor on.
 LARGE_FACTOR = 2.0
 SMALL_FACTOR = 0.25
 MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
+# From this number of rows on there is memory for two models: each has scores, gradients and lists
+# of rows of its own (`_data/memory.py`).
+MANY_ROWS, MAX_MODELS_OF_MANY_ROWS = 200_000, 2
 MAX_SLOWDOWN = 10.0
-ROUND_ROWS = 4e6  # rounds times rows of a balanced budget: small tables have time for more rounds
+# All work as a multiple of the rounds of one model, such that it takes up to a quarter of the time
+# of CatBoost's thousand trees: they take longer with other losses than the squared error, and with
+# features of this many bins than with those of few. Small tables have time for more: below this
+# number of rows, by the square root of their ratio. And the largest part of the work for trials.
+WORK_PER_ROUND, USUAL_BINS, LEAST_FOR_BINS, FEW_ROWS = (2.5, 1.7), 127, 0.7, 2500
+TRIAL_PART = 0.55
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
 # The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
 COST_EXPONENT = 0.35
-# Columns per tree from which on rounds, and rounds times rows, are reduced.
-USUAL_COLUMNS, MANY_COLUMNS = 100, 1000
-MANY_OUTPUTS = 10  # from which on rounds are reduced
-OUTPUTS_EXPONENT = 0.7  # there is more time for the trees of several outputs
+MANY_COLUMNS, MANY_OUTPUTS = 1000, 10  # of a tree and of a round, from which on rounds are reduced
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,8 @@ class Budget:
     ----------
     n_rounds : int
         Rounds of trees with 31 leaves, of one model.
-    round_rows : float
-        Rounds times rows with up to 100 columns, of all models.
-    n_rows : float
-        Rows of the table, and more if there are several outputs or many columns.
+    work : float
+        Rounds of trees with 31 leaves on all rows: of all trials and all models together.
     min_rate : float
         The lowest learning rate of the final fit: slower learning gains too little.
     max_models : int
@@ -48,33 +51,44 @@ class Budget:
     """
 
     n_rounds: int
-    round_rows: float
-    n_rows: float
+    work: float
     min_rate: float = 0.05
     max_models: int = 4
 
     @classmethod
-    def of(cls, n_rows: int, n_outputs: int, budget: str | float, n_columns: float = 1) -> Budget:
-        """Return the work for the parameter `budget`, given the columns that a tree uses."""
+    def of(
+        cls,
+        n_rows: int,
+        n_outputs: int,
+        budget: str | float,
+        n_columns: float = 1,
+        *,
+        n_bins: float = USUAL_BINS,
+        is_squared_error: bool = False,
+    ) -> Budget:
+        """Return the work for the parameter `budget`.
+
+        `n_columns` is the number of columns that a tree uses, `n_bins` the mean of their bins.
+        """
         factor = _factor(budget)
         slow = max(n_columns / MANY_COLUMNS, 1.0)
         many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
-        wide = max(n_columns / USUAL_COLUMNS, 1.0)
-        least = 2 * ROUNDS_PER_EVALUATION
+        n_rounds = max(2 * ROUNDS_PER_EVALUATION, n_rounds)
+        work = WORK_PER_ROUND[is_squared_error] * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
+        work *= min(max(n_bins / USUAL_BINS, LEAST_FOR_BINS), 1.0)
         large = is_large(budget)
-        return cls(
-            max(least, n_rounds),
-            factor * ROUND_ROWS,
-            n_rows * n_outputs**OUTPUTS_EXPONENT * wide,
-            min_rate=MIN_RATES[large],
-            max_models=MAX_MODELS[large],
-        )
+        max_models = MAX_MODELS[large] if n_rows < MANY_ROWS else MAX_MODELS_OF_MANY_ROWS
+        return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=max_models)
 
     @property
-    def work(self) -> float:
-        """The rounds of trees with 31 leaves that all models have together."""
-        return max(float(self.n_rounds), self.round_rows / self.n_rows)
+    def trial_work(self) -> float:
+        """The largest part of the work that is for trials."""
+        return TRIAL_PART * self.work
+
+    def work_after(self, trial_work: float) -> float:
+        """Return the work of the final fit, after that of the trials."""
+        return self.work - min(trial_work, self.trial_work)
 
     def rounds_of(self, max_leaves: int | None) -> int:
         """Return the number of rounds of one model of trees with this many leaves."""

@@ -14,7 +14,7 @@ from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 TRIAL_RATE = 0.15  # learning rate of trials: fast, but good enough to compare candidates
 ROUNDS_PER_EVALUATION = 5  # between two evaluations on the holdout
 
-_DETAILS = ("min_samples_leaf", "reg_lambda", "subsample")  # of trials, not in the repr
+_DETAILS = ("min_samples_leaf", "reg_lambda", "subsample", "max_bins")  # of trials, not in the repr
 _LINE_STYLES = ("--", "-.", ":", (0, (6, 3)))  # of candidates that were not chosen
 
 

@@ -52,30 +52,33 @@ class DartRounds:
     def __init__(
         self,
         trainer: BoostsRounds,
-        grow_round: Callable[[int], Sequence[Tree]],
+        grow_rounds: Callable[[range], Sequence[Tree]],
         drops: Drops,
         learning_rate: float,
         score: Callable[[Sequence[Tree]], Floats],
         trees: Sequence[Tree],
     ) -> None:
-        self._trainer, self._grow_round, self._score = trainer, grow_round, score
+        self._trainer, self._grow_rounds, self._score = trainer, grow_rounds, score
         self._drops, self._learning_rate = drops, learning_rate
         self.trees = list(trees)
         self.has_revised = False
 
-    def grow(self, index: int) -> Sequence[Tree]:
-        """Grow a round; return its trees, scaled."""
+    def grow(self, rounds: range) -> Sequence[Tree]:
+        """Grow some rounds; return their trees, scaled."""
+        return [tree for index in rounds for tree in self._grow_round(index)]
+
+    def _grow_round(self, index: int) -> Sequence[Tree]:
         dropped = self._drops.of_round(index)
         self.has_revised = bool(dropped)
         if not dropped:
-            grown = self._grow_round(index)
+            grown = self._grow_rounds(range(index, index + 1))
             self.trees += grown
             return grown
         per_round = len(self.trees) // index
         is_dropped = [t // per_round in dropped for t in range(len(self.trees))]
         kept = [tree for tree, out in zip(self.trees, is_dropped, strict=True) if not out]
         self._trainer.scores[...] = self._score(kept)
-        grown = self._grow_round(index)
+        grown = self._grow_rounds(range(index, index + 1))
         k, rate = len(dropped), self._learning_rate
         for t in np.flatnonzero(is_dropped):
             self.trees[t] = self.trees[t].scaled(k / (k + rate))

@@ -176,12 +176,14 @@ def is_auto(value: Any) -> bool:
 def resolve_auto(estimator: TableEstimator, chosen: Mapping[str, Any] = NOTHING_CHOSEN) -> Any:
     """Return a copy of an estimator with the chosen values in place of "auto".
 
-    Parameters that were set to "auto" after the choice was made get their defaults.
+    Parameters that were set to "auto" after the choice was made get their defaults. `max_bins` is a
+    maximum, and a choice may be of fewer.
     """
     resolved = copy.copy(estimator)
     for name, value in {**_auto_defaults(estimator), **chosen}.items():
         if is_auto(getattr(resolved, name)):
             setattr(resolved, name, value)
+    resolved.max_bins = min(resolved.max_bins, chosen.get("max_bins", resolved.max_bins))
     return resolved
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hedgerow._boosting.fit.budget import is_small
+from hedgerow._boosting.fit.budget import MANY_ROWS, is_small
 from hedgerow._boosting.fit.fit_data import is_auto, require_possible, resolve_auto
 from hedgerow._estimator import TableEstimator
 from hedgerow.exceptions import ParameterError
@@ -43,7 +43,7 @@ def _kind(
 # On tables with fewer rows than MAX_ROWS_FOR_SMALL only: there is no time for more.
 SMALL_KINDS = (
     _kind(16, 1, 3.0, 0.8, grow_policy="symmetric"),
-    _kind(12, 5, 1.0, 0.6),
+    _kind(12, 3, 1.0, 0.7, bynode=0.4),
 )
 KINDS = (
     _kind(64, 1, 3.0, 0.8, grow_policy="symmetric"),
@@ -54,9 +54,11 @@ KINDS = (
 )
 # With a small budget.
 QUICK_KINDS = (KINDS[1], KINDS[2])
-# On tables with many rows: every trial has scores and gradients of its own (`_data/memory.py`).
+# On tables with many rows: as many as there is memory for.
 LARGE_KINDS = (KINDS[0], KINDS[4])
-MAX_ROWS_FOR_SMALL, MAX_ROWS_FOR_ALL = 30_000, 200_000
+MAX_ROWS_FOR_SMALL = 30_000
+# Fewer bins are faster, and overfit less where a bin would have some dozen rows.
+MAX_ROWS_FOR_FEW_BINS, FEW_BINS = 10_000, 127
 MIN_COLUMNS_TO_SAMPLE = 5  # with fewer, every tree and node has all columns
 MANY_COLUMNS = 1000  # a tree has at most as many, unless the user wants more
 SAMPLING_PARAMETERS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
@@ -70,7 +72,8 @@ def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Pa
     kinds: list[Parameters] = []
     for each in _kinds_by_time(estimator, n_rows):
         params = resolve_auto(estimator, _sampled(each, n_columns))
-        kind = {name: getattr(params, name) for name in each}
+        chosen = {name: getattr(params, name) for name in each}
+        kind = {**chosen, **bins_for(estimator, n_rows)}
         if kind not in kinds and _is_possible(params):
             kinds.append(kind)
     return kinds if estimator.max_depth is None else _limit_depth(kinds, estimator)
@@ -79,7 +82,7 @@ def kinds_for(estimator: TableEstimator, n_rows: int, n_columns: int) -> list[Pa
 def _kinds_by_time(estimator: TableEstimator, n_rows: int) -> Sequence[Parameters]:
     """Return the kinds that there is time for and that grow in the way that the user wants."""
     kinds: Sequence[Parameters] = QUICK_KINDS
-    if n_rows >= MAX_ROWS_FOR_ALL:
+    if n_rows >= MANY_ROWS:
         kinds = LARGE_KINDS
     elif not is_small(estimator.budget):
         kinds = (*SMALL_KINDS, *KINDS) if n_rows < MAX_ROWS_FOR_SMALL else KINDS
@@ -87,6 +90,12 @@ def _kinds_by_time(estimator: TableEstimator, n_rows: int) -> Sequence[Parameter
         return kinds
     is_symmetric = estimator.grow_policy == "symmetric"
     return [kind for kind in kinds if (kind["grow_policy"] == "symmetric") == is_symmetric]
+
+
+def bins_for(estimator: TableEstimator, n_rows: int) -> Parameters:
+    """Return `max_bins` if that should be less than the user's."""
+    is_less = n_rows < MAX_ROWS_FOR_FEW_BINS and estimator.max_bins > FEW_BINS
+    return {"max_bins": FEW_BINS} if is_less else {}
 
 
 def _is_possible(params: TableEstimator) -> bool:

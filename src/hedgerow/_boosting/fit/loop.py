@@ -1,7 +1,7 @@
 """The boosting loop, and what happens after each round: metrics, callbacks, early stopping.
 
-A fit without evaluation sets, callbacks, progress bar or checkpoint has no `RoundMonitor`, and a
-round is then one call of the grower.
+A fit without evaluation sets, callbacks, progress bar or checkpoint has no `RoundMonitor`, and all
+its rounds are then one call of the grower.
 
 A callback is a function of a `RoundInfo`, or an object with any of ``before_fit(estimator)``,
 ``after_round(info)`` and ``after_fit(estimator)``. If ``after_round`` returns True, the fit stops
@@ -52,8 +52,8 @@ class RoundGrower(Protocol):
     revises_trees: bool
     has_revised: bool
 
-    def grow(self, index: int) -> Sequence[Tree]:
-        """Grow the trees of a round, and return them."""
+    def grow(self, rounds: range) -> Sequence[Tree]:
+        """Grow the trees of some rounds, and return them."""
 
     def close(self) -> None:
         """End the threads, if there are any."""
@@ -61,11 +61,13 @@ class RoundGrower(Protocol):
 
 def boost(grower: RoundGrower, rounds: range, monitor: RoundMonitor | None) -> None:
     """Grow round after round until the last, or until the monitor stops."""
-    if monitor is not None and monitor.is_patience_over():
+    if monitor is None:
+        grower.grow(rounds)
+        return
+    if monitor.is_patience_over():
         return
     for index in rounds:
-        trees = grower.grow(index)
-        if monitor is not None and monitor.after_round(index, trees):
+        if monitor.after_round(index, grower.grow(range(index, index + 1))):
             return
 
 

@@ -80,7 +80,7 @@ class NoSplit:
         training_set = replace(self.training_set, problem=problem)
         settings = replace(self.settings, params=params)
         grower = round_grower(training_set, settings, problem.initial_model)
-        return any((tree.feature >= 0).any() for tree in grower.grow(0))
+        return any((tree.feature >= 0).any() for tree in grower.grow(range(1)))
 
     def _describe(self, limit: Mapping[str, Any]) -> str:
         params = self.settings.params

@@ -1,10 +1,17 @@
-"""What grows the rounds of a fit: one boosted model, with dropout (DART), or several (bagging)."""
+"""What grows the rounds of a fit: one boosted model, with dropout (DART), or several (bagging).
+
+Several are grown side by side, on threads that they share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +42,10 @@ from hedgerow._tree.trainer import RowSampler, Trainer
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-GrowRound = Callable[[int], Sequence[Tree]]
+GrowRounds = Callable[[range], Sequence[Tree]]
+Chain = Iterator[Any]  # steps that depend on each other, such as the rounds of a model
+_END = object()
+_ROUNDS_PER_STEP = 8  # of one model, before a thread turns to another
 
 
 def round_grower(
@@ -63,10 +73,10 @@ def round_grower(
         trainer.scores[...] += train.offset.T
     if settings.params.linear_leaves:
         _require_hessians(training_set, settings, trainer.scores)
-    grow_round = _grow_round(trainer, training_set, settings)
+    grow_rounds = _grow_rounds(trainer, training_set, settings)
     if settings.params.boosting == "dart":
-        return _dart(training_set, settings, trainer, grow_round, trees)
-    return BoostedRounds(grow_round, trees)
+        return _dart(training_set, settings, trainer, grow_rounds, trees)
+    return BoostedRounds(grow_rounds, trees)
 
 
 class BoostedRounds:
@@ -74,12 +84,12 @@ class BoostedRounds:
 
     revises_trees = has_revised = False
 
-    def __init__(self, grow_round: GrowRound, trees: list[Tree]) -> None:
-        self._grow_round, self.trees = grow_round, trees
+    def __init__(self, grow_rounds: GrowRounds, trees: list[Tree]) -> None:
+        self._grow_rounds, self.trees = grow_rounds, trees
 
-    def grow(self, index: int) -> Sequence[Tree]:
-        """Grow the trees of a round, and return them."""
-        grown = self._grow_round(index)
+    def grow(self, rounds: range) -> Sequence[Tree]:
+        """Grow the trees of some rounds, and return them."""
+        grown = self._grow_rounds(rounds)
         self.trees += grown
         return grown
 
@@ -103,9 +113,9 @@ class BaggedRounds:
         self, members: Sequence[RoundGrower], n_workers: int, trees: Sequence[Tree] = ()
     ) -> None:
         self._members = members
-        self._ahead: dict[int, Sequence[Tree]] = {}  # grown, but not yet returned
-        n_workers = min(n_workers, len(members))
-        self._pool = ThreadPoolExecutor(n_workers) if n_workers > 1 else None
+        # The trees of each model's rounds that were grown, but not yet returned.
+        self._ahead: list[deque[list[Tree]]] = [deque() for _ in members]
+        self._threads = SideBySide(min(n_workers, len(members)))
         self.trees = list(trees)
 
     @classmethod
@@ -137,28 +147,107 @@ class BaggedRounds:
             members, n_workers, [] if initial_model is None else initial_model.ensemble.trees()
         )
 
-    def grow(self, index: int) -> Sequence[Tree]:
-        """Return the trees of a round; rounds must be requested in order."""
-        if index not in self._ahead:
-            self._grow_from(index)
-        grown = self._ahead.pop(index)
+    def grow(self, rounds: range) -> Sequence[Tree]:
+        """Return the trees of some rounds; rounds must be requested in order."""
+        n_members = len(self._members)
+        # Rounds of all models up to the same one, for they are grown in parallel.
+        last = -(-rounds.stop // n_members)
+        self._threads.run(
+            [
+                self._grow_member(number, range(-(-(rounds.start - number) // n_members), last))
+                for number in range(n_members)
+            ]
+        )
+        grown = [tree for index in rounds for tree in self._ahead[index % n_members].popleft()]
         self.trees += grown
         return grown
 
     def close(self) -> None:
         """End the threads."""
+        self._threads.close()
+
+    def _grow_member(self, number: int, rounds: range) -> Iterator[None]:
+        """Grow those rounds of a model that have not been grown yet, a few in each step."""
+        ahead, scale = self._ahead[number], 1.0 / len(self._members)
+        rounds = rounds[len(ahead) :]
+        for first in rounds[::_ROUNDS_PER_STEP]:
+            some = range(first, min(first + _ROUNDS_PER_STEP, rounds.stop))
+            trees = [tree.scaled(scale) for tree in self._members[number].grow(some)]
+            per_round = len(trees) // len(some)
+            ahead.extend(trees[t : t + per_round] for t in range(0, len(trees), per_round))
+            yield
+
+
+class SideBySide:
+    """Threads that run chains to their ends.
+
+    A thread takes a step of the chain that has come least far, then of the next. So four chains
+    keep three threads busy until all of them end, at about the same time.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self._n_workers = n_workers
+        self._pool = ThreadPoolExecutor(n_workers) if n_workers > 1 else None
+
+    def run(self, chains: Sequence[Chain]) -> None:
+        """Take all steps of all chains. If one of them raises, the others stop after their step."""
+        if self._pool is None:
+            for chain in chains:
+                for _ in chain:
+                    pass
+            return
+        waiting = _Waiting(chains)
+        n_workers = min(self._n_workers, len(chains))
+        running = [self._pool.submit(waiting.take_steps) for _ in range(n_workers)]
+        try:
+            for each in running:
+                each.result()
+        except BaseException:  # an interrupt of this thread included
+            waiting.clear()
+            raise
+
+    def close(self) -> None:
+        """End the threads, once they have nothing left to do."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 
-    def _grow_from(self, index: int) -> None:
-        """Grow this round and, in parallel, the same round of the models that follow in turn."""
-        round_, first = divmod(index, len(self._members))
-        run = map if self._pool is None else self._pool.map
-        grown = run(lambda member: member.grow(round_), self._members[first:])
-        scale = 1.0 / len(self._members)
-        self._ahead = {
-            index + i: [tree.scaled(scale) for tree in trees] for i, trees in enumerate(grown)
-        }
+
+class _Waiting:
+    """The chains that no thread works on, by the number of their steps so far."""
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self._chains, self._lock = chains, Lock()
+        self._heap = [(0, number) for number in range(len(chains))]
+        self._is_cleared = False
+        heapify(self._heap)
+
+    def take_steps(self) -> None:
+        """Advance chains for as long as one is waiting.
+
+        Where none is, those that are left have a thread each.
+        """
+        try:
+            while (taken := self._take()) is not None:
+                n_steps, number = taken
+                if next(self._chains[number], _END) is not _END:
+                    self._put_back(n_steps + 1, number)
+        except BaseException:
+            self.clear()
+            raise
+
+    def clear(self) -> None:
+        """Let no further step begin."""
+        with self._lock:
+            self._heap, self._is_cleared = [], True
+
+    def _take(self) -> tuple[int, int] | None:
+        with self._lock:
+            return heappop(self._heap) if self._heap else None
+
+    def _put_back(self, n_steps: int, number: int) -> None:
+        with self._lock:
+            if not self._is_cleared:
+                heappush(self._heap, (n_steps, number))
 
 
 def member_seeds(seed: int, n_models: int) -> list[int]:
@@ -172,13 +261,21 @@ def member_of(ensemble: Ensemble, number: int, n_models: int) -> Ensemble:
     return ensemble.of_rounds(range(number, ensemble.n_rounds, n_models)).scaled(n_models)
 
 
-def _grow_round(trainer: Trainer, training_set: TrainingSet, settings: Settings) -> GrowRound:
-    """Return the function that grows a round, for a built-in loss or any other."""
+def _grow_rounds(trainer: Trainer, training_set: TrainingSet, settings: Settings) -> GrowRounds:
+    """Return the function that grows rounds, for a built-in loss or any other."""
     if training_set.problem.native_loss is not None:
-        return trainer.boost
+        return trainer.boost_rounds
     train, loss = training_set.train, training_set.problem.loss
     differentiate = loss.differentiator(train.target_by_output, train.weights, settings.n_threads)
-    return lambda index: trainer.boost_with(index, *differentiate(trainer.scores))
+
+    def grow_rounds(rounds: range) -> list[Tree]:
+        return [
+            tree
+            for index in rounds
+            for tree in trainer.boost_with(index, *differentiate(trainer.scores))
+        ]
+
+    return grow_rounds
 
 
 def _require_hessians(training_set: TrainingSet, settings: Settings, scores: Floats) -> None:
@@ -195,7 +292,7 @@ def _dart(
     training_set: TrainingSet,
     settings: Settings,
     trainer: Trainer,
-    grow_round: GrowRound,
+    grow_rounds: GrowRounds,
     trees: Sequence[Tree],
 ) -> DartRounds:
     params, n_threads, offset = settings.params, settings.n_threads, training_set.train.offset
@@ -207,7 +304,7 @@ def _dart(
 
     return DartRounds(
         trainer,
-        grow_round,
+        grow_rounds,
         Drops(params.drop_rate, params.skip_drop, params.max_drop, settings.seed),
         params.learning_rate,
         score,

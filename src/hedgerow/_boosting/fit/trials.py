@@ -7,12 +7,12 @@ its best round, so that the metric of a mean of kinds is known without another t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from math import nan
-from threading import Event, Lock
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TrialResult
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import BestRound, EvalSet
-from hedgerow._boosting.fit.round_grower import round_grower
+from hedgerow._boosting.fit.round_grower import Chain, SideBySide, round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
@@ -75,7 +75,7 @@ class FoldBooster:
 
     def advance(self, rounds: range) -> None:
         """Grow some rounds."""
-        trees = [tree for index in rounds for tree in self._grower.grow(index)]
+        trees = self._grower.grow(rounds)
         if self._grower.revises_trees:
             self._eval_set.score_by(self._training_set.ensemble(self._grower.trees))
         else:
@@ -138,6 +138,8 @@ class KindTrial:
         Its parameters.
     max_rounds : int
         The rounds after which it ends at the latest.
+    round_work : float
+        The work of a round on all folds, in the unit of `Budget`.
     best : BestRound
         The best round so far, whose score is NaN if boosting diverged at once.
     scores : list of arrays
@@ -150,11 +152,12 @@ class KindTrial:
         self,
         kind: Parameters,
         max_rounds: int,
+        round_work: float,
         boosters: Sequence[FoldBooster],
         judge: Judge,
         metric: AnyMetric,
     ) -> None:
-        self.kind, self.max_rounds = kind, max_rounds
+        self.kind, self.max_rounds, self.round_work = kind, max_rounds, round_work
         self.best, self.scores = BestRound(tol=0.0), list[Floats]()
         self.is_over = False
         self._boosters, self._judge, self._metric = boosters, judge, metric
@@ -165,10 +168,17 @@ class KindTrial:
         """The rounds so far."""
         return len(self._curve) * ROUNDS_PER_EVALUATION
 
-    def advance(self, n_rounds: int, patience: int, report: Callable[[int, float], bool]) -> None:
-        """Boost up to some number of rounds in all.
+    @property
+    def work(self) -> float:
+        """The work so far."""
+        return self.n_rounds * self.round_work
 
-        `report` receives the number of rounds and the best score; False stops the trial.
+    def steps(
+        self, n_rounds: int, patience: int, report: Callable[[int, float], None]
+    ) -> Iterator[None]:
+        """Boost up to some number of rounds in all, with an evaluation in each step.
+
+        `report` receives the number of rounds and the best score.
         """
         while not self.is_over and self.n_rounds < min(n_rounds, self.max_rounds):
             try:
@@ -177,9 +187,9 @@ class KindTrial:
                 self.is_over = True
                 break
             done = self.n_rounds
-            is_stopped = not report(done, self.best.score)
-            is_late = done - self.best.round >= patience
-            self.is_over = is_stopped or is_late or done >= self.max_rounds
+            report(done, self.best.score)
+            self.is_over = done - self.best.round >= patience or done >= self.max_rounds
+            yield
 
     def _evaluate(self) -> None:
         """Grow some rounds on all folds, and keep the scores if they are the best."""
@@ -230,12 +240,14 @@ class KindTrial:
 class Halving(NamedTuple):
     """How trials compete: the rounds of the first rung, who goes on, and for how long.
 
-    `patience` is the number of rounds without improvement after which a trial ends.
+    `patience` is the number of rounds without improvement after which a trial ends, `work` that of
+    all trials together.
     """
 
     first_rounds: int
     n_finalists: int
     patience: int
+    work: float
 
 
 def run_halving(
@@ -247,29 +259,36 @@ def run_halving(
 ) -> list[int]:
     """Boost all trials for some rounds, then the best to the end.
 
-    Return the indices of the trials that are over: the others were left behind.
+    Return the indices of those, and of trials that ended by themselves.
     """
 
-    def run(numbers: Sequence[int], n_rounds: int) -> None:
-        def run_one(number: int) -> None:
-            trial = trials[number]
-            trial.advance(
-                n_rounds, halving.patience, lambda *so_far: display.report(number, *so_far)
-            )
-
-        # Trials are stopped before the pool waits for them.
-        with ThreadPoolExecutor(n_workers) as pool, display.stops_if_interrupted():
-            list((map if n_workers == 1 else pool.map)(run_one, numbers))
+    def chains(numbers: Iterable[int], n_rounds: int) -> list[Chain]:
+        return [
+            trials[number].steps(n_rounds, halving.patience, partial(display.report, number))
+            for number in numbers
+        ]
 
     everyone = range(len(trials))
-    run(everyone, halving.first_rounds)
-    run(
-        sorted(_finalists(trials, halving.n_finalists, judge)),
-        max(trial.max_rounds for trial in trials),
-    )
+    threads = SideBySide(n_workers)
+    try:
+        threads.run(chains(everyone, halving.first_rounds))
+        finalists = sorted(_finalists(trials, halving.n_finalists, judge))
+        _share_work(halving.work, trials, [trials[number] for number in finalists])
+        threads.run(chains(finalists, max(trial.max_rounds for trial in trials)))
+    finally:
+        threads.close()
     for number, trial in enumerate(trials):
         display.report(number, trial.max_rounds, trial.best.score)  # even if it stopped early
-    return [number for number in everyone if trials[number].is_over]
+    return [number for number in everyone if number in finalists or trials[number].is_over]
+
+
+def _share_work(work: float, trials: Sequence[KindTrial], finalists: Sequence[KindTrial]) -> None:
+    """Limit the rounds of the finalists by the work that is left, but not those of the others."""
+    left = work - sum(trial.work for trial in trials)
+    more = max(0.0, left / sum(trial.round_work for trial in finalists))
+    for trial in finalists:
+        n_rounds = trial.n_rounds + int(more) // ROUNDS_PER_EVALUATION * ROUNDS_PER_EVALUATION
+        trial.max_rounds = min(trial.max_rounds, n_rounds)
 
 
 def _finalists(trials: Sequence[KindTrial], n_finalists: int, judge: Judge) -> set[int]:
@@ -317,25 +336,14 @@ class TrialsDisplay:
     def __init__(
         self, rounds: Sequence[int], metric: AnyMetric, progress_bar: Progress | None
     ) -> None:
-        self._is_over = Event()
         self._n_trials, self._metric, self._progress_bar = len(rounds), metric, progress_bar
         self._done = [0] * len(rounds)
         self._lock = Lock()
 
-    def report(self, number: int, done: int, best: float) -> bool:
-        """Show the finished rounds of a trial and its best score. Return False to stop it."""
+    def report(self, number: int, done: int, best: float) -> None:
+        """Show the finished rounds of a trial and its best score."""
         if self._progress_bar is not None:
             with self._lock:
                 self._done[number] = done
                 trial = f"trial {number + 1}/{self._n_trials}"
                 self._progress_bar.show(sum(self._done), {trial: {self._metric.name: best}})
-        return not self._is_over.is_set()
-
-    @contextmanager
-    def stops_if_interrupted(self) -> Iterator[None]:
-        """Stop the trials if the main thread is interrupted."""
-        try:
-            yield
-        except BaseException:
-            self._is_over.set()
-            raise
