@@ -12,7 +12,7 @@ import hedgerow as hr
 from export.models import KINDS, model, prediction, rows
 
 NODE = shutil.which("node")
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+COMPILERS = [name for name in ("gcc", "clang", "clang-16") if shutil.which(name)]
 
 
 def records(frame):

@@ -130,8 +130,8 @@ class Search:
         n_rows = workers().count(sum(dataset.table.n_rows for dataset in folds[0]))
         settings = settings.with_chosen(bins_for(self._estimator, n_rows))
         self._folds = [TrialFold.of(problem, settings, *fold) for fold in folds]
-        n_trained = sum(train.table.n_rows for train, _ in folds)
-        self._trained_part = n_trained / sum(dataset.table.n_rows for dataset in folds[0])
+        n_trained = workers().count(sum(train.table.n_rows for train, _ in folds))
+        self._trained_part = n_trained / n_rows
         self._judge = Judge(self._folds, metric)
         self._n_threads = settings.n_threads
         # A user's function may not expect calls from several threads; and workers that compute
