@@ -112,3 +112,11 @@ def test_models_without_offsets_refuse_them(evaluate):
 def test_an_offset_of_other_rows_is_refused():
     with pytest.raises(hr.DataError, match="offset"):
         hr.explain.permutation_importance(REGRESSOR, X, NUMBERS, offset=OFFSET[:9])
+
+
+def test_one_offset_for_all_rows_is_refused_before_the_report_is_written(tmp_path):
+    with pytest.raises(hr.DataError, match=r"offset has no rows: it is 1\.5"):
+        hr.report(REGRESSOR, X, NUMBERS, tmp_path / "report.html", offset=1.5)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(hr.DataError, match=r"offset has no rows: it is 1\.5"):
+        hr.explain.permutation_importance(REGRESSOR, X, NUMBERS, offset=1.5)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
@@ -262,3 +262,43 @@ def test_parameters_of_candidates_are_the_ensembles():
         model.set_params(tree__max_depth=3)
     with pytest.raises(hr.ParameterError, match="has no parameter 'depth'"):
         model.set_params(trees__depth=3)
+
+
+class Wrong(RegressorMixin, BaseEstimator):
+    """Predicts the same for every table."""
+
+    def __init__(self, output=0.0):
+        self.output = output
+
+    def fit(self, *_):
+        return self
+
+    def predict(self, _):
+        return self.output
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ([1.0], r"predict of Wrong returned an array of shape \(1,\), not \(55, 1\)"),
+        (np.zeros((55, 2)), r"shape \(55, 2\), not \(55, 1\)"),
+        (["a"] * 55, "predict of Wrong must return numbers"),
+        (np.full(55, np.nan), "predictions are not finite"),
+    ],
+    ids=["length", "columns", "strings", "nan"],
+)
+def test_candidates_whose_predictions_are_no_column_of_numbers_are_named(output, message):
+    X, y = DIABETES
+    model = hr.EnsembleRegressor([("wrong", Wrong(output))])
+    with pytest.raises(hr.DataError, match=message) as caught:
+        model.fit(X[:440], y[:440])
+    assert caught.value.__notes__ == ["The candidate is 'wrong' of estimators."]
+
+
+@pytest.mark.parametrize("name", ["cv", "estimators", "n_jobs"])
+def test_candidates_do_not_have_the_names_of_parameters(name):
+    X, y = DIABETES
+    model = hr.EnsembleRegressor([(name, hr.DecisionTreeRegressor())], cv=3)
+    assert model.get_params()["cv"] == 3
+    with pytest.raises(hr.ParameterError, match="name of a parameter of the ensemble"):
+        model.fit(X, y)

@@ -90,6 +90,7 @@ class CrossFitting:
                 yield FailedTrial(candidate, monotonic() - begin, OUT_OF_TIME)
             except DataError as error:
                 if not self.are_ours:
+                    error.add_note(f"The candidate is {candidate.name!r} of estimators.")
                     raise
                 yield FailedTrial(candidate, monotonic() - begin, str(error))
             if self.display is not None:

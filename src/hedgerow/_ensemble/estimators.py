@@ -161,7 +161,7 @@ class ModelEnsemble(Estimator):
             tags.input_tags.string = True
             tags.input_tags.sparse = True
         else:
-            of_each = [get_tags(estimator).input_tags for _, estimator in self.estimators]
+            of_each = [get_tags(estimator).input_tags for _, estimator in self._candidates()]
             tags.input_tags.allow_nan = all(of.allow_nan for of in of_each)
             tags.input_tags.sparse = all(of.sparse for of in of_each)
         return tags

@@ -56,7 +56,7 @@ class PlattScaling:
 
 def decisions_of(base_model: Any, X: Any, n_classes: int) -> Floats:
     """Return the decision function of a base model, a column for each score."""
-    decisions = np.asarray(base_model.decision_function(X), np.float64).reshape(X.shape[0], -1)
+    decisions = _numbers_of(base_model, "decision_function", X)
     if len(base_model.classes_) < n_classes:
         raise DataError(
             f"a fold of {type(base_model).__name__} lacks one of the {n_classes} classes, for "
@@ -70,17 +70,33 @@ def values_of(
 ) -> Floats:
     """Return the predictions of a base model as `Outputs` stores them, (n_rows, n_values)."""
     if not isinstance(outputs, ClassOutputs):
-        prediction = np.asarray(base_model.predict(X), np.float64).reshape(-1, 1)
+        prediction = _numbers_of(base_model, "predict", X, n_columns=1)
         return prediction * units.deviation + units.mean
     (classes,) = outputs.classes
     if scaling is not None:
         return outputs.values([scaling.probabilities(decisions_of(base_model, X, len(classes)))])
-    own = np.asarray(base_model.predict_proba(X), np.float64)
+    own = _numbers_of(base_model, "predict_proba", X, n_columns=len(base_model.classes_))
     if len(base_model.classes_) == len(classes):
         return outputs.values([own])
     spread = np.zeros((len(own), len(classes)))
     spread[:, np.searchsorted(classes, base_model.classes_)] = own
     return outputs.values([spread])
+
+
+def _numbers_of(base_model: Any, method: str, X: Any, n_columns: int | None = None) -> Floats:
+    """Return what a method of a base model, perhaps a user's, returns: (n_rows, n_columns)."""
+    name, output = type(base_model).__name__, getattr(base_model, method)(X)
+    try:
+        numbers = np.asarray(output, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{method} of {name} must return numbers: {error}") from error
+    columns = numbers[:, None] if numbers.ndim == 1 else numbers
+    expected = (X.shape[0], columns.shape[-1] if n_columns is None else n_columns)
+    if columns.shape != expected:
+        raise DataError(
+            f"{method} of {name} returned an array of shape {numbers.shape}, not {expected}."
+        )
+    return columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,12 +30,14 @@ def _are_named_estimators(value: Any) -> bool:
     if not pairs or not all(type(name) is str and is_estimator(each) for name, each in value):
         return False
     names = {name for name, _ in value}
-    # As parameters they are candidate__parameter, beside the ensemble's own.
-    return len(names) == len(value) and not any("__" in name for name in names)
+    # As parameters they are candidate and candidate__parameter, beside the ensemble's own.
+    is_taken = any(parameter.name in names for parameter in ENSEMBLE_PARAMETERS)
+    return len(names) == len(value) and not is_taken and not any("__" in name for name in names)
 
 
 NAMED_ESTIMATORS = ParameterKind(
-    "a list of (name, estimator), with different names without '__'",
+    "a list of (name, estimator), with different names without '__', none of which is the name of "
+    "a parameter of the ensemble",
     _are_named_estimators,
     "Sequence[tuple[str, SklearnEstimator]]",
 )

@@ -108,9 +108,8 @@ class EnsembleTrainingSet:
             table = ReadTable(*learn_schema(X, ensemble.categorical_features))
         is_classification = isinstance(outputs, ClassOutputs)
         if isinstance(outputs, ClassOutputs) and len(outputs.classes[0]) < 2:
-            raise DataError(
-                f"y has one class, {outputs.classes[0][0]!r}; a classifier needs at least two."
-            )
+            (only,) = outputs.classes[0].tolist()
+            raise DataError(f"y has one class, {only!r}; a classifier needs at least two.")
         return cls(
             X=X,
             table=table,

@@ -20,6 +20,7 @@ from hedgerow._model_file.atomic import check_target, file_name, write_atomicall
 from hedgerow._params import Number
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
+from hedgerow._validation.fold_data import count_rows, require_rows
 from hedgerow.exceptions import ParameterError
 
 MOST_ROWS = 100_000  # of a table in files: curves and contributions need no more
@@ -123,6 +124,8 @@ def report(
     if isinstance(X, ParquetTable):
         offset = fit_offset(X, offset)
         X, y, sample_weight, qid, offset = _sample(X, y, sample_weight, qid, offset, random_state)
+    if offset is not None:
+        require_rows("offset", offset, count_rows("X", X))
     by_row = {"sample_weight": sample_weight, "qid": qid, "offset": offset}
     summary = summarise(model, X, y, options, **by_row)
     from hedgerow._reporting.rendering import render

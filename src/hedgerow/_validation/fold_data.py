@@ -22,6 +22,7 @@ from hedgerow._data.ranking_queries import read_group_sizes, split_column
 from hedgerow._data.sparse import sound, sound_rows
 from hedgerow._data.target import read_weights
 from hedgerow._estimator import Estimator, seed_of
+from hedgerow._params import short_repr
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Indices
 from hedgerow.exceptions import DataError, ParameterError
@@ -44,7 +45,7 @@ class FoldData:
     ) -> None:
         self.model, self.X, self.y, self.groups = model, sound_rows(X), sound(y, "y"), groups
         self.params = {name: sound(value, name) for name, value in params.items()}
-        self.n_rows = _count("X", X)
+        self.n_rows = count_rows("X", X)
         for name, values in (("y", y), ("groups", groups)):
             if values is not None:
                 require_rows(name, values, self.n_rows)
@@ -196,16 +197,17 @@ def with_queries(
     return queries if groups is None else groups, options
 
 
-def _count(name: str, values: Any) -> int:
+def count_rows(name: str, values: Any) -> int:
+    """Return the number of rows of an argument."""
     try:
         return int(_num_samples(values))
     except TypeError as error:
-        raise DataError(f"{name} has no rows: {error}") from error
+        raise DataError(f"{name} has no rows: it is {short_repr(values)}.") from error
 
 
 def require_rows(name: str, values: Any, n_rows: int) -> None:
     """Raise unless an argument has as many rows as X."""
-    count = _count(name, values)
+    count = count_rows(name, values)
     if count != n_rows:
         raise DataError(f"X has {n_rows} rows, but {name} has {count}.")
 
