@@ -21,13 +21,14 @@ from hedgerow._boosting.fit.choice import ROUNDS_PER_EVALUATION, TrialResult
 from hedgerow._boosting.fit.dataset import Dataset
 from hedgerow._boosting.fit.fit_data import Problem, Settings
 from hedgerow._boosting.fit.loop import BestRound, EvalSet
-from hedgerow._boosting.fit.round_grower import Chain, SideBySide, round_grower
+from hedgerow._boosting.fit.round_grower import round_grower
 from hedgerow._boosting.fit.training_set import TrainingSet, encode_and_bin
 from hedgerow._boosting.metrics import Metric, UserMetric
 from hedgerow._collective import workers
 from hedgerow._data.binned_rows import TreeRows
 from hedgerow._greedy_selection import greedy_selection
 from hedgerow._progress import Progress, progress
+from hedgerow._threads import Chain, SideBySide
 from hedgerow._tree.trainer import DivergenceError
 from hedgerow._types import Floats
 

@@ -5,7 +5,7 @@ from time import sleep
 
 import pytest
 
-from hedgerow._boosting.fit.round_grower import SideBySide
+from hedgerow._threads import SideBySide
 
 
 class Chain:
