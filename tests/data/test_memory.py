@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow._boosting.fit import budget, kinds
+from hedgerow._data import memory
 from hedgerow._data.memory import read_bytes
 
 # Fits in a process of its own and prints forecast and peak.
@@ -128,3 +130,11 @@ def test_offsets_take_eight_bytes_a_score(tmp_path):
     beside = hr.memory_estimate(hr.ParquetTable(path, **options), model)
     assert beside.parts["offsets"] == 16_000
     assert "offsets" not in without.parts
+
+
+def test_the_forecast_counts_the_models_that_a_search_has_at_a_time():
+    n_kinds = len(kinds.SMALL_KINDS) + len(kinds.KINDS)
+    assert max(n_kinds, *budget.MAX_MODELS) == memory._MODELS
+    assert budget.MANY_ROWS == memory._MANY_ROWS
+    n_large = max(len(kinds.LARGE_KINDS), budget.MAX_MODELS_OF_MANY_ROWS)
+    assert n_large == memory._MODELS_OF_MANY_ROWS

@@ -22,7 +22,7 @@ MIN_RATES, MAX_MODELS = (0.07, 0.03), (4, 8)
 # of rows of its own (`_data/memory.py`).
 MANY_ROWS, MAX_MODELS_OF_MANY_ROWS = 200_000, 2
 MAX_SLOWDOWN = 10.0
-# All work as a multiple of the rounds of one model, such that it takes up to a quarter of the time
+# All work as a multiple of the rounds of one model, chosen for up to a quarter of the time
 # of CatBoost's thousand trees: they take longer with other losses than the squared error, and with
 # features of this many bins than with those of few. Small tables have time for more: below this
 # number of rows, by the square root of their ratio. And the largest part of the work for trials.
