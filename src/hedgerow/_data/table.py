@@ -68,7 +68,8 @@ class Categories:
         """Translate codes of the column's labels into codes of these categories."""
         unknown = len(self.values)
         translation = [self.code.get(label, unknown) for label in column.labels]
-        return np.array([*translation, -1], np.int32)[column.codes]
+        new_codes = np.array([*translation, -1], np.int32)  # the last is for code −1
+        return new_codes.take(column.codes, mode="wrap")
 
 
 @dataclass(frozen=True)

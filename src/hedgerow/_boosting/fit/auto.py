@@ -151,7 +151,7 @@ class Search:
             n_outputs,
             self._estimator.budget,
             per_tree,
-            n_bins=_mean_bins(self._folds[0].training_set),
+            n_bins=_mean_bins(self._folds[0].training_set, self._estimator.budget),
             is_squared_error=self._is_forgiving,
         )
         self._work_left = self._budget.work
@@ -266,10 +266,14 @@ class Search:
         return self._budget.min_rate if is_auto(self._estimator.learning_rate) else self._rate
 
 
-def _mean_bins(training_set: TrainingSet) -> float:
-    """Return the mean number of bins of a feature; categories cost as much as many bins."""
+def _mean_bins(training_set: TrainingSet, budget: str | float) -> float:
+    """Return the mean number of bins of a feature.
+
+    Categories cost CatBoost as much as many bins, but not LightGBM, the measure of small budgets.
+    """
     binner = training_set.binner
-    return float(np.mean(np.where(binner.is_categorical, USUAL_BINS, binner.n_bins)))
+    cost_as_many = binner.is_categorical & (not is_small(budget))
+    return float(np.mean(np.where(cost_as_many, USUAL_BINS, binner.n_bins)))
 
 
 def _without_rounds(member: Parameters) -> Parameters:

@@ -25,8 +25,9 @@ MAX_SLOWDOWN = 10.0
 # All work as a multiple of the rounds of one model, chosen for up to a quarter of the time
 # of CatBoost's thousand trees: they take longer with other losses than the squared error, and with
 # features of this many bins than with those of few. Small tables have time for more: below this
-# number of rows, by the square root of their ratio. And the largest part of the work for trials.
-WORK_PER_ROUND, USUAL_BINS, LEAST_FOR_BINS, FEW_ROWS = (2.5, 1.7), 127, 0.7, 2500
+# number of rows, by the square root of their ratio, or by its fourth root with small budgets, whose
+# measure is LightGBM's hundred rounds. And the largest part of the work for trials.
+WORK_PER_ROUND, USUAL_BINS, LEAST_FOR_BINS, FEW_ROWS = (2.5, 1.7), 127, (0.7, 0.5), 2500
 TRIAL_PART = 0.55
 USUAL_LEAVES, UNLIMITED_LEAVES = 31, 255
 # The cost of a round by its leaves, as measured on tables of 2,000 to 20,000 rows.
@@ -75,9 +76,11 @@ class Budget:
         many = sqrt(max(n_outputs / MANY_OUTPUTS, 1.0))
         n_rounds = int(factor * min(max(n_rows / 40, 500), 1000) / (slow * many))
         n_rounds = max(2 * ROUNDS_PER_EVALUATION, n_rounds)
-        work = WORK_PER_ROUND[is_squared_error] * n_rounds * sqrt(max(FEW_ROWS / n_rows, 1.0))
-        work *= min(max(n_bins / USUAL_BINS, LEAST_FOR_BINS), 1.0)
-        large = is_large(budget)
+        small, large = is_small(budget), is_large(budget)
+        few = sqrt(max(FEW_ROWS / n_rows, 1.0))
+        few = sqrt(few) if small else few
+        work = WORK_PER_ROUND[is_squared_error] * n_rounds * few
+        work *= min(max(n_bins / USUAL_BINS, LEAST_FOR_BINS[small]), 1.0)
         max_models = MAX_MODELS[large] if n_rows < MANY_ROWS else MAX_MODELS_OF_MANY_ROWS
         return cls(n_rounds, work, min_rate=MIN_RATES[large], max_models=max_models)
 
