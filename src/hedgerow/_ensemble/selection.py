@@ -22,7 +22,7 @@ LEAST_GAIN = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
+class SelectionLoss:
     """The loss of some evidence: an array with a number for each row.
 
     Attributes
@@ -58,25 +58,29 @@ class Loss:
         return sum_of(losses * self.weights) / sum_of(self.weights)
 
 
-def log_loss(weights: Floats | None) -> Loss:
+def log_loss(weights: Floats | None) -> SelectionLoss:
     """Return the log loss, as a function of the probabilities of the rows' own classes."""
-    return Loss(lambda probability: -log(np.maximum(probability, LEAST_PROBABILITY)), weights)
+    return SelectionLoss(
+        lambda probability: -log(np.maximum(probability, LEAST_PROBABILITY)), weights
+    )
 
 
-def squared_error(weights: Floats | None) -> Loss:
+def squared_error(weights: Floats | None) -> SelectionLoss:
     """Return the squared error, as a function of the residuals."""
-    return Loss(lambda residual: residual * residual, weights)
+    return SelectionLoss(lambda residual: residual * residual, weights)
 
 
-def select(evidence: Floats, loss: Loss, n_steps: int, baseline: int | None = None) -> Floats:
+def select(
+    evidence: Floats, loss: SelectionLoss, n_steps: int, baseline: int | None = None
+) -> Floats:
     """Return the weight of each model, which add up to 1.
 
     Parameters
     ----------
     evidence : array of shape (n_models, n_rows)
         What the loss of a model depends on. That of a mean of models is the mean of theirs.
-    loss : Loss
-        Loss of a row of `evidence`.
+    loss : SelectionLoss
+        The loss of a row of `evidence`.
     n_steps : int
         Number of steps of the greedy selection.
     baseline : int, or None
@@ -101,7 +105,7 @@ def weighted_sum(weights: Floats, arrays: Sequence[Floats] | Floats) -> Floats:
     return total
 
 
-def _greedy_weights(evidence: Floats, loss: Loss, n_steps: int) -> Floats:
+def _greedy_weights(evidence: Floats, loss: SelectionLoss, n_steps: int) -> Floats:
     """Return the weights of the shortest greedy selection with the smallest loss."""
     added, best_loss, best_length = list[int](), np.inf, 1
     for model, its_loss in greedy_selection(list(evidence), loss, n_steps):
