@@ -217,7 +217,7 @@ class _EnsembleAttributes:
     estimators: Sequence[tuple[str, SklearnEstimator]] | None
     cv: int | Any
     n_selections: int
-    refit: bool
+    refit: bool | Literal["both"]
     time_budget: float | None
     categorical_features: Literal["auto"] | Iterable[Any] | None
     random_state: int | RandomState | None
@@ -472,7 +472,7 @@ class EnsembleClassifier(_EnsembleAttributes, _EnsembleClassifier):
         *,
         cv: int | Any = 8,
         n_selections: int = 25,
-        refit: bool = False,
+        refit: bool | Literal["both"] = "both",
         time_budget: float | None = None,
         categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
         random_state: int | RandomState | None = 0,
@@ -487,7 +487,7 @@ class EnsembleRegressor(_EnsembleAttributes, _EnsembleRegressor):
         *,
         cv: int | Any = 8,
         n_selections: int = 25,
-        refit: bool = False,
+        refit: bool | Literal["both"] = "both",
         time_budget: float | None = None,
         categorical_features: Literal["auto"] | Iterable[Any] | None = "auto",
         random_state: int | RandomState | None = 0,

@@ -61,7 +61,7 @@ def test_numbers_are_the_weighted_mean_of_the_models():
 
 def test_out_of_fold_predictions_are_those_of_models_that_do_not_know_the_row():
     X, y = DIABETES
-    model = hr.EnsembleRegressor(REGRESSORS, cv=4).fit(X, y)
+    model = hr.EnsembleRegressor(REGRESSORS, cv=4, refit=False).fit(X, y)
     expected = np.zeros(len(y))
     known = np.zeros((len(model.estimators_), len(y)), bool)
     for i, rows in enumerate(model.estimators_samples_):
@@ -116,18 +116,42 @@ def test_the_next_step_is_tried_only_after_one_that_was_a_gain():
 
 
 def test_models_with_a_refit_know_all_rows():
-    model = hr.EnsembleRegressor(REGRESSORS, refit=True).fit(*DIABETES)
-    folds = hr.EnsembleRegressor(REGRESSORS).fit(*DIABETES)
-    assert len(model.estimators_) * 8 == len(folds.estimators_)
-    np.testing.assert_array_equal(model.members_.weight, folds.members_.weight)
-    assert all(len(rows) == len(DIABETES[1]) for rows in model.estimators_samples_)
+    refit, folds, both = (
+        hr.EnsembleRegressor(REGRESSORS, refit=refit).fit(*DIABETES)
+        for refit in (True, False, "both")
+    )
+    assert len(refit.estimators_) * 8 == len(folds.estimators_)
+    np.testing.assert_array_equal(refit.members_.weight, folds.members_.weight)
+    assert all(len(rows) == len(DIABETES[1]) for rows in refit.estimators_samples_)
+    assert len(both.estimators_) == len(refit.estimators_) + len(folds.estimators_)
+    assert sum(len(rows) == len(DIABETES[1]) for rows in both.estimators_samples_) == len(
+        refit.estimators_
+    )
+    X = DIABETES[0]
+    half = 0.5 * (refit.predict(X) + folds.predict(X))
+    np.testing.assert_allclose(both.predict(X), half, rtol=1e-12)
+    assert both.estimator_weights_.sum() == pytest.approx(1.0)
+    np.testing.assert_array_equal(both.oof_prediction_, folds.oof_prediction_)
 
 
-@pytest.mark.parametrize("refit", [False, True])
+def test_boosting_is_the_baseline_of_the_default_candidates():
+    """Neighbours are a little better here by chance, and boosting keeps most of the weight."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = rng.normal(size=120)  # nothing to learn
+    members = hr.EnsembleRegressor(cv=3, random_state=0).fit(X, y).members_
+    weight = dict(zip(members.name, members.weight, strict=True))
+    loss = dict(zip(members.name, members.loss, strict=True))
+    assert np.nanmin(members.loss) < loss["boosting"]
+    assert weight["boosting"] == 1.0
+
+
+@pytest.mark.parametrize("refit", [False, True, "both"])
 def test_files_hold_the_ensemble_and_are_equal_for_any_number_of_threads(refit, tmp_path):
     X = mixed_table(120)
     y = np.where(X.number + (X.word == "x") > 0.3, "yes", "no")
-    candidates = None if not refit else [CLASSIFIERS[0], ("tree", hr.DecisionTreeClassifier())]
+    own = [CLASSIFIERS[0], ("tree", hr.DecisionTreeClassifier())]
+    candidates = own if refit is True else None
     contents = []
     for n_jobs in (1, 2):
         model = hr.EnsembleClassifier(candidates, cv=2, refit=refit, n_jobs=n_jobs).fit(X, y)

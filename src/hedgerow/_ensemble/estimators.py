@@ -45,8 +45,9 @@ class ModelEnsemble(Estimator):
             members_ : EnsembleMembers
                 The candidates with their weights, out-of-fold losses and times.
             estimators_ : list of estimators
-                The fitted models of the members: one for each fold, or one if ``refit`` is set.
-                SVMs and neighbours of the default candidates are fitted to an encoded table.
+                The fitted models of the members: for each member those of the folds, then that of
+                all rows, as ``refit`` says. SVMs and neighbours of the default candidates are
+                fitted to an encoded table.
             estimators_samples_ : list of arrays
                 The rows that each of them was fitted to.
             estimator_weights_ : array
@@ -174,9 +175,10 @@ class EnsembleClassifier(LeafClassifier, ModelEnsemble):
     Boosted trees, forests, extra trees, support vector machines and nearest neighbours make
     different errors, so their mean is usually better than the best of them. Every candidate is
     fitted to the folds of a cross-validation. Greedy selection (Caruana et al., 2004) then finds
-    the weights with which the mean of the out-of-fold probabilities has a small log loss. SVMs and
-    neighbours get scaled numbers and one-hot categories; probabilities of SVMs come from Platt
-    scaling of out-of-fold decisions.
+    the weights with which the mean of the out-of-fold probabilities has a small log loss. As far as
+    the gain is uncertain, boosted trees (or the best of your own candidates) get the weight
+    instead. SVMs and neighbours get scaled numbers and one-hot categories; probabilities of SVMs
+    come from Platt scaling of out-of-fold decisions.
 
     Parameters
     ----------
@@ -217,8 +219,9 @@ class EnsembleRegressor(LeafRegressor, ModelEnsemble):
     Boosted trees, forests, extra trees, support vector machines and nearest neighbours make
     different errors, so their mean is usually better than the best of them. Every candidate is
     fitted to the folds of a cross-validation. Greedy selection (Caruana et al., 2004) then finds
-    the weights with which the mean of the out-of-fold predictions has a small squared error. SVMs
-    and neighbours get scaled numbers and one-hot categories.
+    the weights with which the mean of the out-of-fold predictions has a small squared error. As far
+    as the gain is uncertain, boosted trees (or the best of your own candidates) get the weight
+    instead. SVMs and neighbours get scaled numbers and one-hot categories.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.outputs import ClassOutputs, Outputs
-from hedgerow._ensemble.candidates import Candidate, candidates_for
+from hedgerow._ensemble.candidates import BASELINE, Candidate, candidates_for
 from hedgerow._ensemble.cross_fitting import (
     CrossFitting,
     FailedTrial,
@@ -19,12 +20,13 @@ from hedgerow._ensemble.cross_fitting import (
     warn_of_failures,
 )
 from hedgerow._ensemble.model import EnsembleModel, Member
-from hedgerow._ensemble.selection import select
+from hedgerow._ensemble.selection import select, weighted_sum
 from hedgerow._ensemble.training_set import EnsembleTrainingSet, fold_numbers
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._progress import progress
 from hedgerow._result import GREEN, GREY, Columns, Result
 from hedgerow._types import Attributes, Floats
+from hedgerow._warning import deduplicate_warnings
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -137,9 +139,12 @@ def fit_ensemble(
     failed = [trial for trial in trials if isinstance(trial, FailedTrial)]
     warn_of_failures(failed, len(candidates))
     tried = [trial for trial in trials if isinstance(trial, Trial)]
-    members, table, values = _selection(tried, failed, data, ensemble.n_selections)
+    is_baseline = [fitting.are_ours and trial.candidate.name == BASELINE for trial in tried]
+    baseline = is_baseline.index(True) if any(is_baseline) else None
+    members, table, values = _selection(tried, failed, data, ensemble.n_selections, baseline)
     if ensemble.refit:
-        members = [_refitted(fitting, candidates, member) for member in members]
+        refit = partial(_refitted, fitting, candidates, keep=ensemble.refit == "both")
+        members = [refit(member) for member in members]
     if not any(member.is_encoded for member in members):
         encoded = None
     model = EnsembleModel(
@@ -148,7 +153,7 @@ def fit_ensemble(
         schema=None if encoded is None else encoded.schema,
         encoder=None if encoded is None else encoded.encoder,
         fold=fold,
-        is_refit=bool(ensemble.refit),
+        refit="both" if ensemble.refit == "both" else bool(ensemble.refit),
     )
     out_of_fold = _as_prediction(data, values)
     return (
@@ -163,11 +168,15 @@ def fit_ensemble(
 
 
 def _selection(
-    tried: list[Trial], failed: list[FailedTrial], data: EnsembleTrainingSet, n_steps: int
+    tried: list[Trial],
+    failed: list[FailedTrial],
+    data: EnsembleTrainingSet,
+    n_steps: int,
+    baseline: int | None,
 ) -> tuple[list[Member], EnsembleMembers, Floats]:
     """Return the members, the table of all candidates, and the ensemble's predictions."""
     evidence, loss = np.stack([data.evidence(trial.values) for trial in tried]), data.loss()
-    weights = select(evidence, loss, n_steps)
+    weights = select(evidence, loss, n_steps, baseline)
     members = [
         Member(
             name=trial.candidate.name,
@@ -180,9 +189,7 @@ def _selection(
         for trial, weight in zip(tried, weights.tolist(), strict=True)
         if weight > 0.0
     ]
-    values = np.zeros_like(tried[0].values)
-    for trial, weight in zip(tried, weights.tolist(), strict=True):
-        values += weight * trial.values
+    values = weighted_sum(weights, [trial.values for trial in tried])
     losses = np.array([loss(own) for own in [*evidence, data.evidence(values)]])
     if not data.n_classes:
         losses = np.sqrt(losses)
@@ -200,11 +207,15 @@ def _selection(
     return members, table, values
 
 
-def _refitted(fitting: CrossFitting, candidates: list[Candidate], member: Member) -> Member:
-    """Return a member whose only base model is fitted to all rows."""
+def _refitted(
+    fitting: CrossFitting, candidates: list[Candidate], member: Member, *, keep: bool
+) -> Member:
+    """Return a member with a base model that is fitted to all rows; `keep` those of the folds."""
     number = [candidate.name for candidate in candidates].index(member.name)
     rows = np.arange(fitting.data.n_rows)
-    return replace(member, base_models=[fitting.fit(number, candidates[number], rows)])
+    with deduplicate_warnings(is_repeated_fit=True):
+        of_all_rows = fitting.fit(number, candidates[number], rows)
+    return replace(member, base_models=[*member.base_models * keep, of_all_rows])
 
 
 def _as_prediction(data: EnsembleTrainingSet, values: Floats) -> Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from hedgerow._ensemble.training_set import TargetUnits
 from hedgerow._links import fit_sigmoid, probability
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError
+
+Refit = bool | Literal["both"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,9 @@ def _numbers_of(base_model: Any, method: str, X: Any, n_columns: int | None = No
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A candidate that was selected: the models of its folds, or one that was fitted to all rows.
+    """A candidate that was selected: the models of its folds, then one that has all rows.
+
+    Which of these there are depends on `refit` of the ensemble.
 
     Attributes
     ----------
@@ -133,8 +137,9 @@ class EnsembleModel:
         How members with `is_encoded` get the table; None if there are none.
     fold : int64 array of shape (n_rows,)
         The fold in whose holdout each training row was.
-    is_refit : bool
-        Whether each member is one base model, fitted to all rows.
+    refit : bool or "both"
+        Whether the base models of each member are one that was fitted to all rows, the models of
+        the folds, or both, the former with half of the weight.
     """
 
     outputs: Outputs
@@ -142,12 +147,24 @@ class EnsembleModel:
     schema: TableSchema | None
     encoder: TableEncoder | None
     fold: NDArray[np.int64]
-    is_refit: bool
+    refit: Refit
 
     @property
     def n_rows(self) -> int:
         """Number of training rows."""
         return len(self.fold)
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max()) + 1
+
+    def shares(self) -> Floats:
+        """Return the share of each base model in a member."""
+        if self.refit is True:
+            return np.ones(1)
+        of_folds = np.full(self.n_folds, 1.0 / self.n_folds)
+        return np.append(0.5 * of_folds, 0.5) if self.refit == "both" else of_folds
 
     def each(self) -> Iterator[tuple[Member, int]]:
         """Yield every base model: its member, and its index among the member's."""
@@ -157,7 +174,8 @@ class EnsembleModel:
 
     def weights(self) -> Floats:
         """Return the weight of every base model."""
-        return np.array([member.weight / len(member.base_models) for member, _ in self.each()])
+        shares = self.shares()
+        return np.concatenate([member.weight * shares for member in self.members])
 
     def predictions(self, X: Any, encode: Callable[[Any], Floats]) -> Iterator[Floats]:
         """Yield what each base model predicts for a table."""
@@ -175,6 +193,10 @@ class EnsembleModel:
 
     def samples(self) -> list[Indices]:
         """Return the rows that each base model was fitted to."""
-        if self.is_refit:
-            return [np.arange(self.n_rows) for _ in self.each()]
-        return [np.flatnonzero(self.fold != index) for _, index in self.each()]
+        n_fitted_to_folds = 0 if self.refit is True else self.n_folds
+        return [
+            np.flatnonzero(self.fold != index)
+            if index < n_fitted_to_folds
+            else np.arange(self.n_rows)
+            for _, index in self.each()
+        ]

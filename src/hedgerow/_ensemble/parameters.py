@@ -15,6 +15,7 @@ from hedgerow._params import (
     RANDOM_STATE,
     VERBOSE,
     Number,
+    Options,
     Parameter,
     ParameterKind,
     Peers,
@@ -77,10 +78,11 @@ ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "refit",
-        False,
-        FLAG,
-        "Whether the selected models are fitted again, to all rows. Otherwise a prediction is the "
-        "mean over the models of the folds, which is usually more accurate, but takes longer.",
+        "both",
+        any_of(FLAG, Options(("both",))),
+        "Whether the selected candidates are fitted again, to all rows. False predicts the mean "
+        "over the models of the folds, True what the model of all rows predicts, which is faster "
+        "and a smaller file, and 'both' the mean of these two.",
     ),
     Parameter(
         "time_budget",

@@ -21,7 +21,7 @@ from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import learn_columns, take_rows
 from hedgerow._data.target import has_columns, read_groups, read_weights
 from hedgerow._ensemble.encoding import TableEncoder
-from hedgerow._ensemble.selection import Loss, log_loss, squared_error
+from hedgerow._ensemble.selection import SelectionLoss, log_loss, squared_error
 from hedgerow._estimator import Estimator
 from hedgerow._types import Attributes, Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
@@ -155,7 +155,7 @@ class EnsembleTrainingSet:
         own: Floats = probabilities[np.arange(self.n_rows), self.target]
         return own
 
-    def loss(self) -> Loss:
+    def loss(self) -> SelectionLoss:
         """Return the loss that the selection minimises."""
         return log_loss(self.weights) if self.n_classes else squared_error(self.weights)
 

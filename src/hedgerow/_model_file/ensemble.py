@@ -45,7 +45,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
     document, arrays = write_list("members", [_write_member(member) for member in model.members])
     document |= write_columns(estimator) | {
         "outputs": write_outputs(model.outputs),
-        "is_refit": model.is_refit,
+        "refit": model.refit,
         "has_encoder": model.encoder is not None,
         "candidates": _write_candidates(estimator.members_),
     }
@@ -93,11 +93,10 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     fold = stored.array("fold", (None,), np.int64)
     in_range = len(fold) > 1 and fold.min() >= 0 and fold.max() < _MOST_FOLDS
     require(in_range, "the folds of the rows are missing")
-    is_refit = stored.flag("is_refit")
+    refit = stored.field("refit")
+    require(isinstance(refit, bool) or refit == "both", "refit is neither a flag nor 'both'")
     members = [_read_member(each, outputs) for each in stored.nested_list("members")]
-    n_models = 1 if is_refit else int(fold.max()) + 1
     require(len(members) > 0, "there are no members")
-    require(all(len(member.base_models) == n_models for member in members), "a fold has no model")
     schema = encoder = None
     if stored.flag("has_encoder"):
         schema = stored.schema()
@@ -107,7 +106,9 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         )
     for member in members:
         _check_member(member, attributes, encoder, outputs)
-    model = EnsembleModel(outputs, members, schema, encoder, fold, is_refit)
+    model = EnsembleModel(outputs, members, schema, encoder, fold, refit)
+    n_models = 1 if refit is True else model.n_folds + (refit == "both")
+    require(all(len(member.base_models) == n_models for member in members), "a fold has no model")
     candidates = _read_candidates(Stored(stored.field("candidates"), {}))
     return attributes | outputs.attributes() | {"_model": model, "members_": candidates}
 

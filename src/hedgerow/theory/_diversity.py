@@ -59,10 +59,10 @@ def diversity(model: Any, X: Any, y: Any, *, out_of_fold: bool = True) -> Ensemb
     fitted: EnsembleModel = internals(model).model()
     by_model = internals(model).predictions(X)
     n_rows = len(by_model[0])
-    if out_of_fold and fitted.is_refit:
+    if out_of_fold and fitted.refit is True:
         raise ParameterError(
             "model: with refit=True every model was fitted to every row. Pass other rows and "
-            "out_of_fold=False, or fit with refit=False."
+            "out_of_fold=False, or fit with refit='both' or refit=False."
         )
     if out_of_fold and n_rows != fitted.n_rows:
         raise DataError(
@@ -85,12 +85,15 @@ def diversity(model: Any, X: Any, y: Any, *, out_of_fold: bool = True) -> Ensemb
 
 
 def _by_member(model: EnsembleModel, by_model: list[Floats], out_of_fold: bool) -> Any:
-    """Yield the predictions of each member: of the models of its folds, or their mean."""
-    position = 0
+    """Yield the predictions of each member: of the models of its folds, or the mean of all."""
+    position, shares = 0, model.shares()
     for member in model.members:
         own = np.stack(by_model[position : position + len(member.base_models)])
         position += len(own)
-        yield own[model.fold, np.arange(model.n_rows)] if out_of_fold else own.mean(axis=0)
+        if out_of_fold:
+            yield own[model.fold, np.arange(model.n_rows)]
+        else:
+            yield np.tensordot(shares, own, 1)
 
 
 def _margins(probabilities: Floats, truth: NDArray[np.int64]) -> Floats:
