@@ -104,12 +104,13 @@ def test_default_candidates_read_mixed_tables():
 
 
 def test_the_next_step_is_tried_only_after_one_that_was_a_gain():
-    linear = hr.EnsembleRegressor(cv=2).fit(*DIABETES).members_
-    loss = dict(zip(linear.name, linear.loss, strict=True))
-    assert loss["svm_rbf"] < loss["svm_rbf_c10"]  # the target is close to linear
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, (300, 1))
+    noisy = hr.EnsembleClassifier(cv=2).fit(x, x[:, 0] + rng.logistic(size=300) > 0).members_
+    loss = dict(zip(noisy.name, noisy.loss, strict=True))
+    assert loss["svm_rbf"] < loss["svm_rbf_c10"]  # the boundary is one point
     assert np.isnan(loss["svm_rbf_c100"])
-    x = np.random.default_rng(0).uniform(-3, 3, (300, 1))
-    wavy = hr.EnsembleRegressor(cv=2).fit(x, np.sin(5.0 * x[:, 0])).members_
+    wavy = hr.EnsembleClassifier(cv=2).fit(x, np.sin(5.0 * x[:, 0]) > 0).members_
     loss = dict(zip(wavy.name, wavy.loss, strict=True))
     assert loss["svm_rbf_c10"] < loss["svm_rbf"]
     assert np.isfinite(loss["svm_rbf_c100"])
