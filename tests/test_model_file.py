@@ -862,7 +862,7 @@ NEIGHBOURS = {
         ("mixed", "rows", put((0, 4), -1.0), "unknown category code"),
         ("mixed", "rows", put((0, 4), 0.5), "unknown category code"),
         ("mixed", "rows", put((0, 0), np.inf), "not finite"),
-        ("mixed", "column_weights", put(0, -1.0), "not negative"),
+        ("mixed", "column_weights", put(0, -1.0), "nonnegative"),
         ("mixed", "column_weights", lambda a: a * 0, "not all 0"),
         ("mixed", "column_weights", lambda a: a[1:], "number of weights"),
         ("mixed", "target", put((0, 0), np.inf), "a target is missing or not finite"),

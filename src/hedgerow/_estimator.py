@@ -395,8 +395,8 @@ class LeafClassifier(ScoredClassifier):
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, shape (n_rows, n_classes), or a list.
 
-        It is the share of the class among the training rows of a leaf, or the mean over several
-        models. The result is a list of such arrays if y is multi-output.
+        For a tree, this is the share of the class among the training rows of the leaf; for several
+        models, it is their mean. The result is a list of such arrays if y is multi-output.
         """
         values = self._values(X)
         outputs = self._class_outputs()

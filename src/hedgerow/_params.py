@@ -370,8 +370,8 @@ N_JOBS = Parameter(
     "n_jobs",
     None,
     any_of(NOTHING, THREAD_COUNT),
-    "Number of threads, as in scikit-learn: −1 is all processors, None as many as are useful. The "
-    "model does not depend on it.",
+    "Number of threads, as in scikit-learn: −1 uses all processors, None as many as are useful. "
+    "The model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
     group="Running",
 )
@@ -380,7 +380,8 @@ DEVICE = Parameter(
     "cpu",
     DEVICE_NAME,
     "Where trees are grown: 'cpu', or an NVIDIA GPU, 'cuda' for the first and 'cuda:N' for number "
-    "N. The model does not depend on it. Predictions are computed on the CPU.",
+    "N. The model does not depend on it. Predictions are computed where X is, on the CPU or "
+    "the GPU.",
     Peers("device", "device_type", "task_type", ""),
     group="Running",
 )

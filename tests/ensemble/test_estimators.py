@@ -214,7 +214,7 @@ def test_a_default_candidate_that_cannot_be_fitted_is_left_out(monkeypatch):
         model = hr.EnsembleRegressor().fit(*DIABETES)
     assert model.members_.note.tolist() == ["", "no such luck"]
     monkeypatch.setattr(candidates, "_tree_regressors", lambda: own[1:])
-    with pytest.raises(hr.DataError, match="No candidate could be fitted; broken: no such luck"):
+    with pytest.raises(hr.DataError, match="fitted; the first, 'broken', failed: no such luck"):
         hr.EnsembleRegressor().fit(*DIABETES)
     with pytest.raises(hr.DataError, match="no such luck"):
         hr.EnsembleRegressor(own).fit(*DIABETES)
@@ -243,7 +243,7 @@ def test_the_members_error_is_the_mean_error_minus_the_ambiguity():
     ("parameters", "message"),
     [
         ({"estimators": []}, r"estimators=\[\] is not allowed; it must be None, or a list of"),
-        ({"estimators": [("a", Ridge()), ("a", Ridge())]}, "with different names"),
+        ({"estimators": [("a", Ridge()), ("a", Ridge())]}, "with unique names"),
         ({"estimators": [("a", Ridge)]}, "estimators="),
         ({"estimators": [("a", LogisticRegression())]}, "'a' is a LogisticRegression; .*regressor"),
         ({"cv": 1}, "cv=1 is not allowed"),
@@ -325,5 +325,5 @@ def test_candidates_do_not_have_the_names_of_parameters(name):
     X, y = DIABETES
     model = hr.EnsembleRegressor([(name, hr.DecisionTreeRegressor())], cv=3)
     assert model.get_params()["cv"] == 3
-    with pytest.raises(hr.ParameterError, match="name of a parameter of the ensemble"):
+    with pytest.raises(hr.ParameterError, match="not names of the ensemble's parameters"):
         model.fit(X, y)

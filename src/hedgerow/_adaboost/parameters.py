@@ -37,7 +37,7 @@ MAX_DEPTH = Parameter(
     "max_depth",
     1,
     any_of(COUNT, NOTHING),
-    "Maximum depth of the default trees; None is no limit.",
+    "Maximum depth of the default trees; None means no limit.",
     Peers("max_depth", "max_depth", "depth", "estimator__max_depth"),
 )
 
@@ -145,7 +145,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         None,
         any_of(Number(2, 65_535, integer=True), NOTHING),
         "Maximum number of leaves of a default tree, which then grows leaf-wise, the split with "
-        "the largest gain first; None is no limit.",
+        "the largest gain first; None means no limit.",
         Peers("max_leaves", "num_leaves", "max_leaves", "estimator__max_leaf_nodes"),
     ),
     Parameter(

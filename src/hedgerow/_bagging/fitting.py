@@ -279,7 +279,7 @@ class BaggingFitting:
             )
         if outputs != self.init_model.outputs:
             raise DataError(
-                "y has different classes or outputs from the fit that warm_start=True continues."
+                "y has different classes or outputs than in the fit that warm_start=True continues."
             )
         if not sampling.continues(self.init_model.sampling, n_done):
             raise ParameterError(

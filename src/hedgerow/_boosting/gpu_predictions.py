@@ -89,6 +89,6 @@ def _require_same(scores: Floats, expected: Floats) -> None:
     """Refuse a device whose scores are not the CPU's."""
     if not np.array_equal(scores, expected):
         raise DeviceError(
-            "The GPU computes different scores from the CPU. Probably the compiler of its kernels "
-            "has a bug: pass a copy of X in the host's memory. Please report this."
+            "The GPU computes different scores from the CPU, probably because of a compiler bug. "
+            "Pass a copy of X in host memory, and please report this."
         )

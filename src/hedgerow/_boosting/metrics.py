@@ -100,7 +100,7 @@ class UserMetric:
             raise ParameterError(
                 f"{self.argument}: the best round cannot be found, because {self.name} does not "
                 "return whether higher is better, and its name does not end in "
-                f"{', '.join(map(repr, DIRECTIONS))}. Let it return (name, value, "
+                f"{', '.join(map(repr, DIRECTIONS))}. It should return (name, value, "
                 "higher_is_better)."
             )
         return self._higher_is_better

@@ -129,7 +129,7 @@ def _resolve(name: Any, loss: RankingLoss) -> Metric | UserMetric:
         hint = metric_instead(name, QUALITIES)
         raise ParameterError(
             f"eval_metric={name!r} is not allowed; {hint}{'It' if hint else 'it'} must be a "
-            "function, 'ndcg', 'map' or 'mrr', or one of these up to a rank, as in 'ndcg@10'."
+            "function, 'ndcg', 'map' or 'mrr', or one of these with a cutoff, as in 'ndcg@10'."
         )
     k = int(match[2] or ALL)
     return Metric(name, True, partial(mean_quality, match[1], k, loss))

@@ -221,7 +221,7 @@ def _require_names(header: list[str], expected: tuple[str, ...] | None, path: Pa
         return
     raise DataError(
         f"{path} begins with a line of numbers ({listed(fields, 3)}) instead of column names. "
-        "--no-header reads it as a row; --header takes the numbers as names."
+        "--no-header reads it as a row of data; --header uses the numbers as names."
     )
 
 

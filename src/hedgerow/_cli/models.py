@@ -190,7 +190,7 @@ def load_model(path: Path) -> Any:
     """Load a model that can predict."""
     model = hr.read_model(path)
     if not hasattr(model, "predict"):
-        raise ParameterError(f"{path} has a {type(model).__name__}, which cannot predict.")
+        raise ParameterError(f"{path} contains a {type(model).__name__}, which cannot predict.")
     return model
 
 

@@ -30,7 +30,7 @@ def cupy_view(values: Any, name: str) -> Any:
     except ImportError as error:
         raise DeviceError(
             f"{name} is on a GPU. Reading it needs CuPy, which is not installed: "
-            f"pip install 'hedgerow[cuda13]', or pass a copy of {name} in the host's memory."
+            f"pip install 'hedgerow[cuda13]', or pass a copy of {name} in host memory."
         ) from error
     if isinstance(values, cupy.ndarray):
         return values

@@ -65,6 +65,6 @@ def require_numbers(column: NumericColumn | LabelColumn, where: str) -> NumericC
         return NumericColumn(np.array([*column.labels, np.nan], np.float64)[column.codes])
     raise DataError(
         f"{where} held numbers in fit, but now holds strings: {non_numeric_values(column)}. "
-        "Convert it to numbers, with None or NaN for missing values; in pandas by "
+        "Convert it to numbers, with None or NaN for missing values; in pandas with "
         "pd.to_numeric(X[...], errors='coerce')."
     )

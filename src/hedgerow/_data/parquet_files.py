@@ -180,8 +180,8 @@ class ParquetFiles:
                     row += batch.num_rows
                 if row != first + n_rows:
                     raise DataError(
-                        f"{state.path} has {row - first} rows where its metadata has {n_rows}: the "
-                        "file is damaged."
+                        f"{state.path} has {row - first} rows, but {n_rows} according to its "
+                        "metadata: the file is damaged."
                     )
 
     def _batches_of(

@@ -45,7 +45,9 @@ def fit_decision(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> At
     """Fit a clone of the base estimator, and read the rule."""
     base = _checked_base(estimator, sample_weight)
     if not hasattr(base, "predict_proba"):
-        raise ParameterError(f"estimator={type(base).__name__} has no predict_proba.")
+        raise ParameterError(
+            f"estimator={type(base).__name__} has no predict_proba, which is needed."
+        )
     X, columns, classes, index, weights = _read(X, y, sample_weight)
     rule = read_rule(estimator, classes)
     model = _fit(base, X, classes[index], weights, [seed_of(estimator.random_state), 0])

@@ -199,7 +199,8 @@ def warn_of_failures(failed: list[FailedTrial], n_candidates: int) -> None:
     """Warn of candidates that could not be fitted, and raise if there is no other."""
     if len(failed) == n_candidates:
         first = failed[0]
-        raise DataError(f"No candidate could be fitted; {first.candidate.name}: {first.note}")
+        name = repr(first.candidate.name)
+        raise DataError(f"No candidate could be fitted; the first, {name}, failed: {first.note}")
     reasons = [
         f"{each.candidate.name} ({each.note})"
         for each in failed

@@ -45,13 +45,13 @@ class ModelEnsemble(Estimator):
             members_ : EnsembleMembers
                 The candidates with their weights, out-of-fold losses and times.
             estimators_ : list of estimators
-                The fitted models of the members: for each member those of the folds, then that of
-                all rows, as ``refit`` says. SVMs and neighbours of the default candidates are
-                fitted to an encoded table.
+                The fitted models of the members: for each member, the models of the folds, then the
+                model of all rows, depending on ``refit``. SVMs and neighbours of the default
+                candidates are fitted to an encoded table.
             estimators_samples_ : list of arrays
-                The rows that each of them was fitted to.
+                The rows that each of these models was fitted to.
             estimator_weights_ : array
-                Their weights, which add up to 1.
+                The weights of these models, which add up to 1.
             """
     }
 
@@ -94,7 +94,10 @@ class ModelEnsemble(Estimator):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``candidate`` replaces one, ``candidate__name`` is one of its."""
+        """Set parameters by name, including those of candidates.
+
+        ``name`` replaces the candidate of that name; ``name__parameter`` sets its parameter.
+        """
         own = {name: value for name, value in params.items() if name == "estimators"}
         super().set_params(**own)
         candidates = self._candidates()
@@ -175,10 +178,10 @@ class EnsembleClassifier(LeafClassifier, ModelEnsemble):
     Boosted trees, forests, extra trees, support vector machines and nearest neighbours make
     different errors, so their mean is usually better than the best of them. Every candidate is
     fitted to the folds of a cross-validation. Greedy selection (Caruana et al., 2004) then finds
-    the weights with which the mean of the out-of-fold probabilities has a small log loss. As far as
-    the gain is uncertain, boosted trees (or the best of your own candidates) get the weight
-    instead. SVMs and neighbours get scaled numbers and one-hot categories; probabilities of SVMs
-    come from Platt scaling of out-of-fold decisions.
+    weights that give the mean of the out-of-fold probabilities a small log loss. The less
+    certain the gain is, the more of the weight goes to boosted trees (or to the best of your own
+    candidates) instead. SVMs and neighbours get scaled numbers and one-hot categories;
+    probabilities of SVMs come from Platt scaling of out-of-fold decision values.
 
     Parameters
     ----------
@@ -219,9 +222,9 @@ class EnsembleRegressor(LeafRegressor, ModelEnsemble):
     Boosted trees, forests, extra trees, support vector machines and nearest neighbours make
     different errors, so their mean is usually better than the best of them. Every candidate is
     fitted to the folds of a cross-validation. Greedy selection (Caruana et al., 2004) then finds
-    the weights with which the mean of the out-of-fold predictions has a small squared error. As far
-    as the gain is uncertain, boosted trees (or the best of your own candidates) get the weight
-    instead. SVMs and neighbours get scaled numbers and one-hot categories.
+    weights that give the mean of the out-of-fold predictions a small squared error. The less
+    certain the gain is, the more of the weight goes to boosted trees (or to the best of your own
+    candidates) instead. SVMs and neighbours get scaled numbers and one-hot categories.
 
     Parameters
     ----------

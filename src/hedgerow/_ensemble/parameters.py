@@ -37,13 +37,13 @@ def _are_named_estimators(value: Any) -> bool:
 
 
 NAMED_ESTIMATORS = ParameterKind(
-    "a list of (name, estimator), with different names without '__', none of which is the name of "
-    "a parameter of the ensemble",
+    "a list of (name, estimator) pairs with unique names, which do not contain '__' and are not "
+    "names of the ensemble's parameters",
     _are_named_estimators,
     "Sequence[tuple[str, SklearnEstimator]]",
 )
 _SPLITTER = ParameterKind(
-    "a splitter with the method split",
+    "a splitter with a split method",
     lambda value: (
         not isinstance(value, type) and hasattr(value, "split") and type(value) is not str
     ),
@@ -73,16 +73,16 @@ ENSEMBLE_PARAMETERS: tuple[Parameter, ...] = (
         "n_selections",
         25,
         COUNT,
-        "Steps of the greedy selection. Each adds the candidate with which the mean has the "
+        "Steps of the greedy selection. Each adds the candidate that gives the mean the "
         "smallest loss; a candidate can be added repeatedly, which increases its weight.",
     ),
     Parameter(
         "refit",
         "both",
         any_of(FLAG, Options(("both",))),
-        "Whether the selected candidates are fitted again, to all rows. False predicts the mean "
-        "over the models of the folds, True what the model of all rows predicts, which is faster "
-        "and a smaller file, and 'both' the mean of these two.",
+        "Whether the selected candidates are fitted again, to all rows. With True, only these "
+        "models predict, which is faster and makes the file smaller; with False, the mean of the "
+        "models of the folds is predicted; with 'both', the mean of these two predictions.",
     ),
     Parameter(
         "time_budget",

@@ -52,7 +52,7 @@ class Forest(LeafEstimator):
     _attribute_docs: ClassVar = {
         "forest": """
             feature_importances_ : array of shape (n_features,)
-                The mean decrease of impurity by each feature, normalized.
+                The mean decrease in impurity due to each feature, normalised to a sum of 1.
             estimators_samples_ : list of arrays
                 The bootstrap sample of each tree, as row indices.
             oob_score_ : float
@@ -69,7 +69,8 @@ class Forest(LeafEstimator):
         init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
         if init_model is not None and isinstance(init_model.forest, UnpackedForest):
             raise ParameterError(
-                "warm_start=True cannot add trees to a forest of another library. Set it to False."
+                "warm_start=True cannot add trees to a forest imported from another library. Set "
+                "it to False."
             )
         settings = ForestSettings.of(self, init_model, random_thresholds=self._random_thresholds)
         adopt(self, fit_forest(settings, self._outputs, X, y, sample_weight))
@@ -116,7 +117,7 @@ class Forest(LeafEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """Mean decrease of impurity by feature, normalized and averaged over the trees.
+        """Mean decrease in impurity due to each feature, averaged over the trees; the sum is 1.
 
         It overrates features with many distinct values; see `permutation_importances`.
         """
@@ -135,7 +136,7 @@ class Forest(LeafEstimator):
         Parameters
         ----------
         kind : {"gain", "split", "cover"}
-            What is summed: the decrease of the weighted impurity ("gain"), 1 ("split"), or the
+            What is summed: the decrease in the weighted impurity ("gain"), 1 ("split"), or the
             weight of the node ("cover").
         """
         IMPORTANCE_KIND.check(kind)
@@ -169,7 +170,7 @@ class Forest(LeafEstimator):
             )
         outputs, target = type(model.outputs).learn(y, model.n_rows)
         if outputs != model.outputs:
-            raise DataError("y has different classes or outputs from the y of fit.")
+            raise DataError("y has different classes or outputs than in fit.")
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:

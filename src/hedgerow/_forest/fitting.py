@@ -198,7 +198,7 @@ def _check_continues(
         )
     if outputs != init_model.outputs:
         raise DataError(
-            "y has different classes or outputs from the fit that warm_start=True continues."
+            "y has different classes or outputs than in the fit that warm_start=True continues."
         )
     if table.n_rows != init_model.n_rows:
         raise DataError(
@@ -222,8 +222,8 @@ def _check_same_samples(sampling: BootstrapSamples, last: BootstrapSamples) -> N
         )
     if not have_same_classes(sampling, last):
         raise DataError(
-            "y: some rows have a different class from the fit that warm_start=True continues, and "
-            "the samples of the trees depend on the classes."
+            "y: some rows have a different class than in the fit that warm_start=True continues, "
+            "and the samples of the trees depend on the classes."
         )
 
 

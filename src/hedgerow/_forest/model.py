@@ -135,8 +135,8 @@ class ForestModel:
         if values is not None:
             if isinstance(forest, UnpackedForest):
                 raise ParameterError(
-                    "voting='hard': the votes of a forest of another library cannot be explained; "
-                    "set voting='soft'."
+                    "voting='hard': the votes of a forest imported from another library cannot be "
+                    "explained; set voting='soft'."
                 )
             forest = replace(forest, value=values)
         n_trees, n_features = forest.n_trees, self.schema.n_features

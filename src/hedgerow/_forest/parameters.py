@@ -45,9 +45,10 @@ BOOTSTRAP = Parameter(
     only="regressor",
 )
 BY_CLASS = (
-    "'balanced', 'undersample' and 'oversample' sample with replacement, the same number of rows "
-    "from each class: max_samples in all, as many as the rarest class has rows (balanced random "
-    "forests), or as many as the most frequent class has."
+    "'balanced', 'undersample' and 'oversample' sample the same number of rows from each class, "
+    "with replacement: 'balanced' max_samples in total; 'undersample' as many per class as the "
+    "rarest class has (balanced random forests); 'oversample' as many per class as the most "
+    "frequent class has."
 )
 CLASS_BOOTSTRAP = replace(
     BOOTSTRAP,

@@ -81,7 +81,7 @@ class _Reader:
     def number(self, letter: bytes) -> Any:
         """Return a number."""
         if letter not in _NUMBERS:
-            raise ModelFileError(f"byte {self.at - 1} is {letter!r}, which is not a type.")
+            raise ModelFileError(f"byte {self.at - 1} is {letter!r}, which is not a UBJSON type.")
         code, dtype = _NUMBERS[letter]
         return struct.unpack(code, self.take(dtype.itemsize))[0]
 

@@ -136,7 +136,7 @@ def _decode_dict(content: Any, depth: int) -> dict[Any, Any]:
         raise ModelFileError("a dict is not a list of keys and values")
     decoded = {decode(key, depth): decode(item, depth) for key, item in content}
     if len(decoded) != len(content):
-        raise ModelFileError("a dict has a key twice")
+        raise ModelFileError("a dict contains the same key twice")
     return decoded
 
 

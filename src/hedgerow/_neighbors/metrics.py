@@ -219,7 +219,7 @@ def _weights(weights_param: Any, n_features: int) -> Floats:
             f"metric_params: w has shape {weights.shape}, but X has {n_features} columns."
         )
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
-        raise ParameterError("metric_params: w must be finite, not negative, and not all 0.")
+        raise ParameterError("metric_params: w must be finite and nonnegative, and not all 0.")
     return weights
 
 

@@ -32,9 +32,9 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_leaves",
         "auto",
         any_of(Number(2, 65_535, integer=True), NOTHING, AUTO),
-        "Maximum number of leaves of a tree. None is no limit (at most 65,535). 'auto' is chosen "
-        "from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees it is "
-        "64, or no limit if max_depth is set.",
+        "Maximum number of leaves of a tree. None means no limit (at most 65,535). 'auto' is "
+        "chosen from the data if n_estimators is 'auto', and is 31 otherwise; for symmetric trees "
+        "it is 64, or no limit if max_depth is set.",
         Peers("max_leaves", "num_leaves", "max_leaves", "max_leaf_nodes"),
         group="Trees",
     ),
@@ -42,7 +42,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_depth",
         None,
         any_of(COUNT, NOTHING),
-        "Maximum depth of a tree: splits from the root to a leaf. None is no limit.",
+        "Maximum depth of a tree: splits from the root to a leaf. None means no limit.",
         Peers("max_depth", "max_depth", "depth", "max_depth"),
         group="Trees",
     ),
@@ -102,7 +102,7 @@ GROWTH_PARAMETERS: tuple[Parameter, ...] = (
         "max_delta_step",
         0.0,
         NOT_NEGATIVE,
-        "Maximum absolute leaf value before shrinkage. 0 is no limit.",
+        "Maximum absolute leaf value before shrinkage. 0 means no limit.",
         Peers("max_delta_step", "max_delta_step", "", ""),
         group="Regularisation",
     ),
@@ -114,8 +114,8 @@ GROW_POLICY = Parameter(
     "Which leaf is split next: 'leafwise' splits the leaf with the largest gain, 'levelwise' all "
     "leaves of a level before the next level. 'symmetric' splits all leaves of a level on the "
     "same condition, the one with the largest total gain; min_split_gain is the minimum of that "
-    "total; it is not available with splitter='exact'. 'auto' is chosen from the data if "
-    "n_estimators is 'auto', and is 'leafwise' otherwise.",
+    "total. Symmetric trees are not available with splitter='exact'. 'auto' is chosen from "
+    "the data if n_estimators is 'auto', and is 'leafwise' otherwise.",
     Peers("grow_policy", "", "grow_policy", ""),
     group="Trees",
 )

@@ -69,7 +69,7 @@ MAX_DEPTH = Parameter(
     "max_depth",
     None,
     any_of(COUNT, NOTHING),
-    "Maximum depth of a tree: splits from the root to a leaf. None is no limit.",
+    "Maximum depth of a tree: splits from the root to a leaf. None means no limit.",
     _same("max_depth"),
 )
 MAX_LEAVES = Parameter(
@@ -77,7 +77,7 @@ MAX_LEAVES = Parameter(
     None,
     any_of(Number(2, MOST, integer=True), NOTHING),
     "Maximum number of leaves of a tree; the leaf whose split has the largest gain is split "
-    "first. None is no limit.",
+    "first. None means no limit.",
     _same("max_leaf_nodes"),
 )
 MIN_SAMPLES_SPLIT = Parameter(
@@ -116,7 +116,7 @@ MIN_IMPURITY_DECREASE = Parameter(
     "min_impurity_decrease",
     0.0,
     NOT_NEGATIVE,
-    "Minimum decrease of the tree's impurity required to make a split.",
+    "Minimum decrease in the tree's impurity required to make a split.",
     _same("min_impurity_decrease"),
 )
 CCP_ALPHA = Parameter(

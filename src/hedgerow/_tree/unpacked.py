@@ -97,4 +97,6 @@ class UnpackedForest:
 
     def sum_out_of_bag(self, *_: Any, **__: Any) -> Any:
         """Refuse: the training rows of another library's trees are not known."""
-        raise ParameterError("the out-of-bag rows of a forest of another library are not known.")
+        raise ParameterError(
+            "the out-of-bag rows of a forest imported from another library are not known."
+        )

@@ -109,7 +109,7 @@ class CrossValidation(Result):
     def __getitem__(self, name: str) -> Any:
         by_name = self._by_name()
         if name not in by_name:
-            raise KeyError(f"{name!r}; there are {', '.join(by_name)}")
+            raise KeyError(f"{name!r} is not a key; the keys are {', '.join(by_name)}")
         return by_name[name]
 
     def __iter__(self) -> Iterator[str]:

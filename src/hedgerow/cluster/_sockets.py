@@ -549,7 +549,7 @@ class _Mesh:
             connection.settimeout(self._seconds_left())
             part = connection.recv(length - len(data))
             if not part:
-                raise ConnectionError("the connection was closed: another token, or another fit")
+                raise ConnectionError("the connection was closed: the token or the fit differs")
             data += part
         return data
 

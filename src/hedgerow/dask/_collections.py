@@ -114,8 +114,8 @@ def require_two_dimensions(X: Any, where: str = "") -> None:
     """Refuse an array that is no table."""
     if X.ndim != 2:
         raise DataError(
-            f"{where}X has {X.ndim} dimension(s), but a table has two. Reshape a single column by "
-            "X.reshape(-1, 1)."
+            f"{where}X has {X.ndim} dimension(s), but a table has two. Reshape a single column "
+            "with X.reshape(-1, 1)."
         )
 
 

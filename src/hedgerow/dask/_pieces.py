@@ -157,7 +157,7 @@ def common_layout(summaries: Sequence[tuple[Layout, int]], name: str) -> Layout:
                 raise DataError(
                     f"{_column(first, name, j)} is {_text(known)} in partition {numbers[0]}, but "
                     f"{_text(dtype)} in partition {number}. Convert it to one type in all "
-                    "partitions, as with astype."
+                    "partitions, for example with astype."
                 )
             dtypes[j] = merged
     return Layout(first.kind, first.names, dtypes)

@@ -196,7 +196,7 @@ class GridMaker:
         if len(values) < 2:
             raise DataError(
                 f"features: {self.where(place)} has only the value {values[0]}. Pass grid to "
-                "evaluate values that X does not have."
+                "evaluate values that do not occur in X."
             )
 
 
@@ -245,7 +245,8 @@ def custom_numbers(custom: Any, name: str) -> Floats:
         raise ParameterError(f"grid: the values of {name!r} are not numbers: {error}") from error
     if values.ndim != 1 or not len(values) or np.isinf(values).any():
         raise ParameterError(
-            f"grid: the values of {name!r} must be one or more finite numbers, or NaN for missing."
+            f"grid: the values of {name!r} must be one or more finite numbers, or NaN for a "
+            "missing value."
         )
     return values
 

@@ -189,7 +189,9 @@ def _choose_columns(model: Any, what_if: WhatIf, features: Any, most: int) -> li
     n_columns = len(what_if.names)
     if features is not None:
         if isinstance(features, str) or not hasattr(features, "__len__"):
-            raise ParameterError(f"features={features!r} is not allowed; it must be a list.")
+            raise ParameterError(
+                f"features={features!r} is not allowed; it must be a list of columns."
+            )
         columns = [what_if.names.find(feature, "features") for feature in features]
         if len(columns) < 2 or len(set(columns)) < len(columns):
             raise ParameterError(f"features={features!r} must be two or more different columns.")

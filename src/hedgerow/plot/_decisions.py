@@ -69,7 +69,10 @@ def require_drawable(estimator: Predictor) -> None:
             "the plot has two axes. Fit it to two columns."
         )
     if isinstance(getattr(estimator, "classes_", None), list):
-        raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
+        raise ParameterError(
+            f"estimator: this {type(estimator).__name__} has several outputs, but the plot shows "
+            "one."
+        )
 
 
 _ACCEPTED = "a fitted classifier, regressor or outlier detector"
@@ -103,7 +106,10 @@ def agrees(response: Floats, prediction: NDArray[Any], method: str) -> bool:
 def _prediction(estimator: Predictor, X: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     predicted = np.asarray(estimator.predict(X))
     if predicted.ndim != 1:
-        raise ParameterError(f"estimator: this {type(estimator).__name__} has several outputs.")
+        raise ParameterError(
+            f"estimator: this {type(estimator).__name__} has several outputs, but the plot shows "
+            "one."
+        )
     if classes is None:
         return predicted.astype(np.float64)
     return read_fitted_classes(predicted, classes, estimator_name=type(estimator).__name__)

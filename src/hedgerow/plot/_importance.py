@@ -131,7 +131,7 @@ class ImportanceDisplay(Display):
         numbers = _finite(values, "values", len(names))
         spread = None if errors is None else _finite(errors, "errors", len(names))
         if spread is not None and spread.min() < 0.0:
-            raise DataError("errors has a negative number.")
+            raise DataError("errors contains a negative number.")
         texts = [str(name) for name in names]
         return cls(names=texts, values=numbers, errors=spread, label=label, top=top).plot(ax)
 
@@ -198,5 +198,5 @@ def _finite(values: Any, name: str, n_features: int) -> Floats:
     if len(numbers) != n_features:
         raise DataError(f"{name} has {len(numbers)} numbers, but there are {n_features} names.")
     if not np.isfinite(numbers).all():
-        raise DataError(f"{name} has a number that is not finite.")
+        raise DataError(f"{name} contains a number that is not finite.")
     return numbers

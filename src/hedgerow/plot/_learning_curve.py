@@ -156,8 +156,11 @@ def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
         )
     if metric is None:
         metric = metrics[0] if metrics else choice.metric
-    if metric not in (metrics or [choice.metric]):
-        raise ParameterError(f"metric={metric!r} is not allowed; there are {', '.join(metrics)}.")
+    known = metrics or [choice.metric]
+    if metric not in known:
+        raise ParameterError(
+            f"metric={metric!r} is not allowed; this model has {', '.join(known)}."
+        )
     curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
     trials = [
         Curve(ROUNDS_PER_EVALUATION * np.arange(1, len(one.curve) + 1), np.array(one.curve))
@@ -193,7 +196,9 @@ def _of_adaboost(model: Any, X: Any, y: Any) -> dict[str, Any]:
     if bound is not None:
         return parts
     if X is None or y is None:
-        raise ParameterError("X and y are needed, because there is no bound for this AdaBoost.")
+        raise ParameterError(
+            "X and y are needed, because there is no bound for this AdaBoost model."
+        )
     scores = np.array(list(model.staged_score(X, y)))
     if is_classifier(model):
         return parts | {"curves": {"X and y": _curve(1.0 - scores)}, "ylabel": "error rate"}
@@ -218,7 +223,7 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     is_classes = isinstance(outputs, ClassOutputs)
     learned, truth = type(outputs).learn(y, len(leaves))
     if learned != outputs:
-        raise DataError("y has different classes or outputs from the y of fit.")
+        raise DataError("y has different classes or outputs than in fit.")
     votes = inner.values(getattr(model, "voting", "soft"))
     values = forest.value if votes is None else votes
     sums, n_votes = np.zeros((len(leaves), values.shape[1])), np.zeros(len(leaves))

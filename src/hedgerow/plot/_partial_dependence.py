@@ -471,7 +471,8 @@ def _check(result: Any) -> None:
     if not isinstance(result, OverColumns):
         raise ParameterError(
             f"values: {type(result).__name__} is not allowed; it must be what "
-            "hedgerow.explain.partial_dependence or accumulated_effects returns, or a list of it."
+            "hedgerow.explain.partial_dependence or accumulated_effects returns, or a list of "
+            "such results."
         )
     shape = (*(len(grid) for grid in result.grid), len(result.output_names))
     individual = getattr(result, "individual", None)

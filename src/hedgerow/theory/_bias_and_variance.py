@@ -236,7 +236,7 @@ def _require_source(X: Any, y: Any, X_test: Any, y_test: Any, draw: Draw | None)
     if (X is None) == (draw is None):
         raise ParameterError("bias_variance needs either X and y, or draw.")
     if draw is not None and not callable(draw):
-        raise ParameterError(f"draw={draw!r} is not allowed; it must be a function (rng, n).")
+        raise ParameterError(f"draw={draw!r} is not allowed; it must be a function of (rng, n).")
 
 
 _ALLOWED: dict[str, Allowed] = {

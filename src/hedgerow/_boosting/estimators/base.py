@@ -188,8 +188,8 @@ class GradientBoosting(TableEstimator):
     ) -> Self:
         """Fit the leaf values to other rows; the splits do not change.
 
-        Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
-        the estimator is unchanged.
+        Round after round, each leaf takes the best step for its rows, as in `fit`. If it fails,
+        the estimator is left unchanged.
 
         Parameters
         ----------
@@ -231,8 +231,8 @@ class GradientBoosting(TableEstimator):
             return "auto_ exists only with n_estimators='auto'."
         if self.evals_result_:
             return (
-                f"There is no {name}: eval_metric does not say whether higher is better. Let it "
-                "return (name, value, higher_is_better)."
+                f"There is no {name}: eval_metric does not say whether higher is better. "
+                "It should return (name, value, higher_is_better)."
             )
         return (
             f"There is no {name}, because rounds were not evaluated: pass an eval_set, or set "

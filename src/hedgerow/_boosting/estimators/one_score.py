@@ -152,8 +152,8 @@ RANKER_PARAMETERS: tuple[Parameter, ...] = (
 _RANKER_REWORDED = {
     "sampling": "How rows are sampled. 'uniform': each with the same probability. 'group': whole "
     f"queries. {GRADIENT_SAMPLING}",
-    "max_categories": "Maximum number of categories of a feature whose splits divide the "
-    "categories into any two sets. A feature with more categories, or more than max_bins, is "
+    "max_categories": "Maximum number of categories that a split can divide into any two "
+    "sets. A feature with more categories, or more than max_bins, is "
     "replaced by target statistics: mean relevances of other rows of the same category.",
     "validation_fraction": "Fraction of the queries in the validation set for early stopping, if "
     "there is no eval_set.",
@@ -210,8 +210,8 @@ SURVIVAL_PARAMETERS: tuple[Parameter, ...] = (
 _SURVIVAL_REWORDED = {
     "sampling": "How rows are sampled. 'uniform': each with the same probability. 'group': whole "
     f"groups, as passed to fit. {GRADIENT_SAMPLING}",
-    "max_categories": "Maximum number of categories of a feature whose splits divide the "
-    "categories into any two sets. A feature with more categories, or more than max_bins, is "
+    "max_categories": "Maximum number of categories that a split can divide into any two "
+    "sets. A feature with more categories, or more than max_bins, is "
     "replaced by target statistics: mean survival of other rows of the same category.",
     "validation_fraction": "Fraction of the rows in the validation set for early stopping, if "
     "there is no eval_set.",

@@ -67,8 +67,8 @@ LEVELS = ParameterKind(
 )
 
 GRADIENT_SAMPLING = (
-    "'gradient' (GOSS) keeps the rows with the largest gradients and samples some of the others, "
-    "a third of all sampled rows, with larger weights; 'minimal_variance' (MVS) samples rows in "
+    "'gradient' (GOSS) keeps the rows with the largest gradients and a sample of the others, a "
+    "third of all rows used, with larger weights; 'minimal_variance' (MVS) samples rows in "
     "proportion to the size of their gradients, which minimises the variance of the sums."
 )
 
@@ -331,8 +331,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         Options(("separate", "vector")),
         "How several outputs or classes are learned. 'separate' grows a tree for each of them in "
         "every round; 'vector' grows one tree, whose splits maximise the total gain and whose "
-        "leaves have a value for each output: fewer and faster trees, which need more leaves or "
-        "rounds. 'vector' cannot be used with splitter='exact'.",
+        "leaves have a value for each output. This gives fewer trees and is faster, but needs more "
+        "leaves or rounds. 'vector' cannot be used with splitter='exact'.",
         Peers("multi_strategy", "", "", ""),
         group="Trees",
     ),
@@ -384,8 +384,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         "max_categories",
         255,
         Number(0, 255, integer=True),
-        "Maximum number of categories of a feature whose splits divide the categories into any "
-        "two sets. A feature with more categories, or more than max_bins, is replaced by target "
+        "Maximum number of categories that a split can divide into any two sets. A feature with "
+        "more categories, or more than max_bins, is replaced by target "
         "statistics: mean targets of other rows of the same category.",
         Peers("", "", "one_hot_max_size", ""),
         group="Categorical features",

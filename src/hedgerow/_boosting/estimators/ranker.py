@@ -172,8 +172,8 @@ class GradientBoostingRanker(OneScore):
     ) -> Self:
         """Fit the leaf values to other queries; the splits do not change.
 
-        Round after round, each leaf takes the best step for its rows, as in `fit`. If this raises,
-        the estimator is unchanged.
+        Round after round, each leaf takes the best step for its rows, as in `fit`. If it fails,
+        the estimator is left unchanged.
 
         Parameters
         ----------

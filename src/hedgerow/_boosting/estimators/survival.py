@@ -154,5 +154,6 @@ class GradientBoostingSurvival(OneScore):
 def _read_times(times: Any) -> Floats:
     read = read_numbers_with_missing(times, "times")
     if not (read >= 0.0).all():
-        raise DataError("times must be numbers >= 0.")
+        bad = read[~(read >= 0.0)][0]
+        raise DataError(f"times contains {bad}; times must be numbers >= 0.")
     return read
