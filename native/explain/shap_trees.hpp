@@ -45,9 +45,9 @@ struct ShapTree {
   // done. A leaf is entered only.
   std::vector<std::int32_t> steps;
   std::size_t n_slots = 1;
-  std::size_t n_players = 0;         // on a way, at most
-  std::vector<std::uint32_t> seats;  // the players of the tree
-  std::optional<predict::FewTests> tests;
+  std::size_t n_players = 0;           // on a way, at most
+  std::vector<std::uint32_t> seats{};  // the players of the tree
+  std::optional<predict::FewTests> tests{};
 };
 
 struct ShapTrees {
