@@ -8,7 +8,9 @@
 // integral of a polynomial (Owen's multilinear extension):
 //   φⱼ = v (oⱼ − zⱼ) ∫₀¹ ∏_{i ≠ j} (zᵢ + t (oᵢ − zᵢ)) dt,
 // which Gauss–Legendre quadrature computes exactly with half as many points as there are players. A
-// walk through the tree carries the product at each of these points, for many rows side by side.
+// walk through the tree carries the product at each of these points, for many rows side by side
+// (shap_walk.hpp). Of a tree with few different tests, all values are computed in advance if there
+// are many rows (shap_tables.hpp).
 //
 // With a background dataset, unknown players take the values of another row b, and values are
 // averaged over b. For fixed x and b the values of a leaf's game have a closed form, which is the

@@ -67,8 +67,8 @@ class TreeWalk {
     share_on_way_[slot] = share_[child] * share_on_way_[previous];
     const auto number = static_cast<std::uint32_t>(walk.edges.size());
     const bool is_leaf = tree_.is_leaf(child);
-    walk.edges.push_back({parent, child, player, slot, previous, share_[child], share_on_way_[slot],
-                          is_right, is_leaf});
+    walk.edges.push_back({parent, child, player, seat_of(walk, player), slot, previous,
+                          share_[child], share_on_way_[slot], is_right, is_leaf});
     walk.steps.push_back(static_cast<std::int32_t>(number));
     walk.n_slots = std::max<std::size_t>(walk.n_slots, slot + 1);
     n_players_ += previous == 0;
@@ -77,6 +77,14 @@ class TreeWalk {
     if (is_leaf) return forget(latest, walk.edges.back());
     pending_.push_back({number, true, false});
     push_children(child);
+  }
+
+  // Players take seats as they appear.
+  std::uint32_t seat_of(ShapTree& walk, std::uint32_t player) {
+    const auto free = static_cast<std::uint32_t>(walk.seats.size());
+    const auto [seat, is_new] = seat_.try_emplace(player, free);
+    if (is_new) walk.seats.push_back(player);
+    return seat->second;
   }
 
   void leave(ShapTree& walk, std::vector<std::uint32_t>& latest, std::uint32_t number) {
@@ -95,7 +103,8 @@ class TreeWalk {
   std::vector<std::uint32_t> depth_;
   std::vector<double> share_on_way_{1.0};  // by slot
   std::vector<Pending> pending_;
-  std::size_t n_players_ = 0;  // on the way
+  std::map<std::uint32_t, std::uint32_t> seat_;  // of a player
+  std::size_t n_players_ = 0;                    // on the way
 };
 
 void add_slopes(const ShapArrays& arrays, Places& features, Places& players, ShapTrees& trees) {
@@ -147,6 +156,7 @@ void add_tree(const ShapArrays& arrays, std::size_t t, Places& players,
   const predict::TreeArrays tree = arrays.ensemble.tree(t);
   const auto root = static_cast<std::uint32_t>(arrays.ensemble.tree_offset[t]);
   ShapTree walk{root, arrays.ensemble.tree_output[t], {}, {}};
+  walk.tests = predict::distinct_tests(tree);
   const std::vector<std::uint32_t> player = players_of(arrays, tree, players);
   TreeWalk(tree, arrays.share + root, player).write(walk, latest);
   const std::vector<double> mean = predict::node_means(tree, arrays.share + root);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <ranges>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "predict/codes.hpp"
 #include "predict/linear_terms.hpp"
 #include "predict/predictor.hpp"
+#include "predict/table_tree.hpp"
 
 namespace hedgerow::explain {
 
@@ -26,10 +28,10 @@ struct ShapTest {
 
 // The way to a child, in the order of a walk; `slot` is the child's depth. `previous` is the slot
 // of the last edge of the same player on the way, 0 if there is none. Of all edges of the player so
-// far: `share` is the product of their shares.
+// far: `share` is the product of their shares. `seat` is the player's number within the tree.
 struct ShapEdge {
   std::uint32_t parent, child;
-  std::uint32_t player;
+  std::uint32_t player, seat;
   std::uint32_t slot, previous;
   double own_share, share;
   bool is_right, is_leaf;
@@ -43,7 +45,9 @@ struct ShapTree {
   // done. A leaf is entered only.
   std::vector<std::int32_t> steps;
   std::size_t n_slots = 1;
-  std::size_t n_players = 0;  // on a way, at most
+  std::size_t n_players = 0;           // on a way, at most
+  std::vector<std::uint32_t> seats{};  // the players of the tree
+  std::optional<predict::FewTests> tests{};
 };
 
 struct ShapTrees {

@@ -1,13 +1,10 @@
 #include "predict/predictor.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +12,7 @@
 #include "predict/codes.hpp"
 #include "predict/flat_tree.hpp"
 #include "predict/linear_terms.hpp"
+#include "predict/step_tree.hpp"
 #include "predict/table_tree.hpp"
 
 namespace hedgerow::predict {
@@ -39,8 +37,10 @@ constexpr std::size_t kFewRows = 7;                // up to here steps are faste
 constexpr std::size_t kMaxChunkRows = 2048;        // rows a thread takes at a time
 constexpr std::size_t kMaxSegmentFeatures = 2048;  // half a megabyte of codes
 constexpr std::size_t kTablesAtOnce = 8;           // trees whose values are added in one pass
-// Rows that step through a large tree before the next one is read from memory, and their scores.
+// Rows that step through a large tree before the next one is read from memory, their scores, and
+// the numbers that trees read of them.
 constexpr std::size_t kStepBlockRows = 16384, kStepBlockScores = std::size_t{1} << 17;
+constexpr std::size_t kStepBlockNumbers = std::size_t{1} << 20;
 
 // A feature of a segment, and how its values become codes.
 struct CodedFeature {
@@ -59,14 +59,6 @@ struct Segment {
   std::int16_t place_of(std::size_t column) const {
     return column < place.size() ? place[column] : std::int16_t{-1};
   }
-};
-
-// A node to step through. Siblings are adjacent; a leaf leads to itself.
-struct StepNode {
-  static constexpr std::uint32_t kCategorical = 1u << 31, kMissingLeft = 1u << 30;
-  double threshold;       // of a categorical node: the row of category_bits
-  std::uint32_t feature;  // and the flags above
-  std::uint32_t left;
 };
 
 // How a tree finds the leaves of a block of rows.
@@ -97,14 +89,12 @@ struct LeafSlopes {
 struct Forest {
   std::vector<double> base_score;
   bool has_float_sums = false;
-  std::vector<std::uint32_t> category_bits;
   std::vector<TreeForms> trees;
   std::vector<double> leaf_value;  // n_values a leaf
   std::size_t n_values = 1;
   std::vector<std::int32_t> leaf_node;
   LeafSlopes slopes;
-  std::vector<StepNode> steps;
-  std::vector<std::uint32_t> step_leaf;  // the number among its tree's leaves, of a leaf
+  StepTrees steps;
   FlatTrees flat;
   std::vector<Segment> segments;
   std::vector<CodedFeature> features;
@@ -201,34 +191,6 @@ class SegmentPlan {
   std::map<Key, std::size_t> place_;
 };
 
-StepNode step_node(const TreeArrays& tree, std::size_t node, std::uint32_t left) {
-  auto feature = static_cast<std::uint32_t>(tree.feature[node]);
-  if (tree.missing_left[node]) feature |= StepNode::kMissingLeft;
-  if (!tree.is_categorical(node)) return {tree.threshold[node], feature, left};
-  return {static_cast<double>(tree.category_set[node]), feature | StepNode::kCategorical, left};
-}
-
-// Numbers the nodes level by level, so that siblings are adjacent.
-void add_steps(const TreeArrays& tree, const std::vector<std::uint32_t>& leaf_number,
-               Forest& forest) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::size_t root = forest.steps.size();
-  std::vector<std::size_t> order{0};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t node = order[i];
-    if (tree.is_leaf(node)) {
-      const auto self = static_cast<std::uint32_t>(root + i);
-      forest.steps.push_back({infinity, StepNode::kMissingLeft, self});
-    } else {
-      const auto left = static_cast<std::uint32_t>(root + order.size());
-      forest.steps.push_back(step_node(tree, node, left));
-      order.insert(order.end(), {static_cast<std::size_t>(tree.left[node]),
-                                 static_cast<std::size_t>(tree.right[node])});
-    }
-    forest.step_leaf.push_back(leaf_number[node]);
-  }
-}
-
 // The leaves of a tree in the order of their numbers. In a table a leaf has several, the same ones
 // for all forms.
 std::vector<std::size_t> leaves_of(const TreeArrays& tree, const std::optional<FewTests>& tests) {
@@ -244,8 +206,6 @@ std::vector<std::size_t> leaves_of(const TreeArrays& tree, const std::optional<F
 std::size_t add_tree(const TreeArrays& tree, std::int32_t output,
                      const std::optional<FewTests>& tests, Forest& forest) {
   const auto leaf_begin = static_cast<std::uint32_t>(forest.leaf_node.size());
-  forest.trees.push_back(
-      {static_cast<std::uint32_t>(forest.steps.size()), leaf_begin, output, BlockForm::steps, {}});
   std::vector<std::uint32_t> leaf_number(tree.n_nodes, 0);
   for (const std::size_t node : leaves_of(tree, tests)) {
     leaf_number[node] = static_cast<std::uint32_t>(forest.leaf_node.size()) - leaf_begin;
@@ -253,7 +213,8 @@ std::size_t add_tree(const TreeArrays& tree, std::int32_t output,
     forest.leaf_value.insert(forest.leaf_value.end(), value, value + tree.n_values);
     forest.leaf_node.push_back(static_cast<std::int32_t>(node));
   }
-  add_steps(tree, leaf_number, forest);
+  const std::uint32_t root = add_steps(tree, leaf_number, forest.steps);
+  forest.trees.push_back({root, leaf_begin, output, BlockForm::steps, {}});
   return forest.leaf_node.size() - leaf_begin;
 }
 
@@ -281,9 +242,11 @@ bool is_large(const TreeArrays& tree, bool has_slopes) {
   return tree.n_nodes > 2 * kMaxFlatLeaves - 1 && (has_slopes || !few_tests(tree));
 }
 
-std::size_t step_block_rows(std::size_t n_outputs) {
-  const std::size_t share = kStepBlockScores / n_outputs / kBlockRows * kBlockRows;
-  return std::clamp(share, kBlockRows, kStepBlockRows);
+std::size_t step_block_rows(std::size_t n_outputs, std::size_t n_columns) {
+  const std::size_t by_outputs = kStepBlockScores / n_outputs;
+  const std::size_t by_columns = kStepBlockNumbers / (n_columns + 1);
+  const std::size_t rows = std::min(by_outputs, by_columns) / kWalkers * kWalkers;
+  return std::clamp(rows, kWalkers, kStepBlockRows);
 }
 
 // Whether most trees are large, as in a random forest. Then all rows step through all trees.
@@ -300,7 +263,9 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   forest->has_float_sums = ensemble.has_float_sums;
   forest->n_values = ensemble.nodes.n_values;
   const bool all_step = are_mostly_large(ensemble);
-  if (all_step) forest->block_rows = step_block_rows(forest->base_score.size());
+  find_columns(ensemble.nodes, forest->steps);
+  if (all_step)
+    forest->block_rows = step_block_rows(forest->base_score.size(), forest->steps.columns.size());
   std::int32_t n_sets = 0;
   SegmentPlan plan;
   std::size_t begin = 0;
@@ -327,143 +292,8 @@ std::unique_ptr<const Forest> build(const EnsembleArrays& ensemble) {
   plan.finish(ensemble, begin, ensemble.n_trees(), *forest);
   add_slopes(ensemble, *forest);
   const std::uint32_t* bits = ensemble.nodes.category_bits;
-  forest->category_bits.assign(bits, bits + 8 * n_sets);
+  forest->steps.category_bits.assign(bits, bits + 8 * n_sets);
   return forest;
-}
-
-// Stepping.
-
-constexpr std::size_t kWalkers = 8;      // paths followed side by side: their cache misses overlap
-constexpr std::size_t kStepsAtOnce = 4;  // between two looks whether all have arrived
-using Nodes = std::array<std::uint32_t, kWalkers>;
-
-// A row whose values are next to each other.
-template <class T>
-struct DenseRow {
-  const T* values;
-  T at(std::size_t column) const { return values[column]; }
-};
-
-// A row of any table.
-template <class Rows>
-struct AnyRow {
-  const Rows* rows;
-  std::size_t row;
-  auto at(std::size_t column) const { return rows->at(row, column); }
-};
-
-template <bool kCategories, class Row>
-std::uint32_t next_node(const Forest& forest, std::uint32_t node, const Row& row) {
-  const StepNode step = forest.steps[node];
-  const auto x = row.at(step.feature & ~(StepNode::kCategorical | StepNode::kMissingLeft));
-  const bool missing_left = step.feature & StepNode::kMissingLeft;
-  if constexpr (kCategories) {
-    if (step.feature & StepNode::kCategorical) [[unlikely]] {
-      const int code = category_code(x);
-      const auto* bits = forest.category_bits.data() + 8 * static_cast<std::size_t>(step.threshold);
-      return step.left + !(code == kMissingCode ? missing_left : has_bit(bits, code));
-    }
-  }
-  const bool left = (static_cast<double>(x) <= step.threshold) | ((x != x) & missing_left);
-  return step.left + !left;
-}
-
-// Follows every walker from its node to its leaf, which leads to itself.
-template <bool kCategories, class Row>
-void walk(const Forest& forest, const std::array<Row, kWalkers>& rows, Nodes& node) {
-  std::uint32_t moved;
-  do {
-    for (std::size_t s = 1; s < kStepsAtOnce; ++s)
-      for (std::size_t i = 0; i < kWalkers; ++i)
-        node[i] = next_node<kCategories>(forest, node[i], rows[i]);
-    moved = 0;
-    for (std::size_t i = 0; i < kWalkers; ++i) {
-      const std::uint32_t next = next_node<kCategories>(forest, node[i], rows[i]);
-      moved |= next ^ node[i];
-      node[i] = next;
-    }
-  } while (moved);
-}
-
-template <class Row>
-void walk(const Forest& forest, const std::array<Row, kWalkers>& rows, Nodes& node) {
-  if (forest.category_bits.empty())
-    walk<false>(forest, rows, node);
-  else
-    walk<true>(forest, rows, node);
-}
-
-template <class Rows, class Sink>
-void visit_row(const Forest& forest, const Rows& rows, std::size_t row, Sink& sink) {
-  sink.begin(row, 1);
-  std::array<AnyRow<Rows>, kWalkers> same;
-  same.fill({&rows, row});
-  for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += kWalkers) {
-    const std::size_t n = std::min(kWalkers, sink.last_tree() - t);
-    Nodes node;
-    for (std::size_t i = 0; i < kWalkers; ++i) node[i] = forest.trees[t + std::min(i, n - 1)].root;
-    walk(forest, same, node);
-    for (std::size_t i = 0; i < n; ++i) sink.add(t + i, &forest.step_leaf[node[i]]);
-  }
-}
-
-// Writes the leaf of each row; row_of(i) is the i-th of the block. A walker that has arrived goes
-// on with the next row, so that none waits for the longest path.
-template <bool kCategories, class RowOf>
-void walk_rows(const Forest& forest, std::uint32_t root, std::size_t n_rows, const RowOf& row_of,
-               std::uint32_t* leaf) {
-  std::array<decltype(row_of(0)), kWalkers> row;
-  std::array<std::size_t, kWalkers> number;
-  Nodes node;
-  node.fill(root);
-  for (std::size_t i = 0; i < kWalkers; ++i) {
-    number[i] = std::min(i, n_rows - 1);
-    row[i] = row_of(number[i]);
-  }
-  for (std::size_t next_row = kWalkers; next_row < n_rows;) {
-    for (std::size_t i = 0; i < kWalkers; ++i) {
-      const std::uint32_t next = next_node<kCategories>(forest, node[i], row[i]);
-      if (next != node[i]) [[likely]] {
-        node[i] = next;
-      } else if (next_row < n_rows) {
-        leaf[number[i]] = forest.step_leaf[next];
-        number[i] = next_row;
-        row[i] = row_of(next_row++);
-        node[i] = root;
-      }
-    }
-  }
-  walk<kCategories>(forest, row, node);
-  for (std::size_t i = 0; i < kWalkers; ++i) leaf[number[i]] = forest.step_leaf[node[i]];
-}
-
-template <class RowOf>
-void walk_rows(const Forest& forest, std::uint32_t root, std::size_t n_rows, const RowOf& row_of,
-               std::uint32_t* leaf) {
-  if (forest.category_bits.empty())
-    walk_rows<false>(forest, root, n_rows, row_of, leaf);
-  else
-    walk_rows<true>(forest, root, n_rows, row_of, leaf);
-}
-
-template <class Rows>
-void walk_block(const Forest& forest, std::uint32_t root, const Rows& rows, std::size_t first_row,
-                std::size_t n_rows, std::uint32_t* leaf) {
-  const auto any_row = [&](std::size_t i) { return AnyRow<Rows>{&rows, first_row + i}; };
-  walk_rows(forest, root, n_rows, any_row, leaf);
-}
-
-template <class T>
-void walk_block(const Forest& forest, std::uint32_t root, const Strided<const T>& rows,
-                std::size_t first_row, std::size_t n_rows, std::uint32_t* leaf) {
-  const auto any_row = [&](std::size_t i) {
-    return AnyRow<Strided<const T>>{&rows, first_row + i};
-  };
-  const auto dense_row = [&](std::size_t i) { return DenseRow<T>{&rows.at(first_row + i, 0)}; };
-  if (rows.column_stride == 1)
-    walk_rows(forest, root, n_rows, dense_row, leaf);
-  else
-    walk_rows(forest, root, n_rows, any_row, leaf);
 }
 
 // Blocks.
@@ -535,10 +365,36 @@ void fill_segment(const Forest& forest, const Segment& segment, const StoredRows
   }
 }
 
+// The numbers of a table's rows, of the same type as there.
+template <class Rows>
+using BlockOf = StepBlock<std::remove_cvref_t<decltype(std::declval<Rows>().at(0, 0))>>;
+
+// One row after another, each through several trees side by side.
+template <class Rows, class Sink>
+void visit_few(const Forest& forest, const Rows& rows, std::size_t n_rows, Sink& sink) {
+  BlockOf<Rows> block(forest.steps);
+  block.read(rows, 0, n_rows, n_rows);
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    sink.begin(row, 1);
+    for (std::size_t t = sink.first_tree(); t < sink.last_tree(); t += kWalkers) {
+      const std::size_t n = std::min(kWalkers, sink.last_tree() - t);
+      Nodes node;
+      for (std::size_t i = 0; i < kWalkers; ++i)
+        node[i] = forest.trees[t + std::min(i, n - 1)].root;
+      walk(forest.steps, block.row(row), 0, block.mask(), node);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t leaf = forest.steps.leaf_number(node[i]);
+        sink.add(t + i, &leaf);
+      }
+    }
+  }
+}
+
 template <class Rows, class Sink>
 void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, std::size_t n_rows,
-                 FlatScratch& scratch, Sink& sink) {
+                 FlatScratch& scratch, BlockOf<Rows>& block, Sink& sink) {
   sink.begin(first_row, n_rows);
+  bool is_read = false;
   std::size_t t = sink.first_tree();
   for (const Segment& segment : forest.segments) {
     const std::size_t end = std::min(segment.tree_end, sink.last_tree());
@@ -565,7 +421,9 @@ void visit_block(const Forest& forest, const Rows& rows, std::size_t first_row, 
         sink.add(t, scratch.select_leaves(tree.flat, forest.flat, 2 * segment.n_features()));
       } else {
         std::uint32_t leaf[kStepBlockRows];
-        walk_block(forest, tree.root, rows, first_row, n_rows, leaf);
+        if (!std::exchange(is_read, true))
+          block.read(rows, first_row, n_rows, (n_rows + kWalkers - 1) / kWalkers * kWalkers);
+        walk_block(forest.steps, tree.root, block, n_rows, leaf);
         sink.add(t, leaf);
       }
       ++t;
@@ -593,16 +451,17 @@ void visit(const Forest& forest, const Rows& rows, std::size_t n_rows, int threa
            const Sink& shared) {
   if (n_rows <= kFewRows) {
     Sink sink = shared;
-    for (std::size_t row = 0; row < n_rows; ++row) visit_row(forest, rows, row, sink);
+    visit_few(forest, rows, n_rows, sink);
     return;
   }
   for_each_chunk(n_rows, threads, std::max(kMaxChunkRows, forest.block_rows),
                  [&](std::size_t begin, std::size_t end) {
                    Sink sink = shared;
                    FlatScratch scratch(forest.max_columns, forest.max_leaves);
+                   BlockOf<Rows> block(forest.steps);
                    for (std::size_t row = begin; row < end; row += forest.block_rows)
                      visit_block(forest, rows, row, std::min(forest.block_rows, end - row), scratch,
-                                 sink);
+                                 block, sink);
                  });
 }
 

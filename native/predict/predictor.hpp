@@ -1,6 +1,7 @@
 // Prediction: rows → scores or leaves. A Predictor is built once from an ensemble's arrays and
 // stores each tree in two forms: for blocks of rows flat (flat_tree.hpp) or, if nodes share tests,
-// as a table (table_tree.hpp); and as nodes to step through for few rows and for larger trees.
+// as a table (table_tree.hpp); and as nodes to step through (step_tree.hpp) for few rows and for
+// larger trees.
 //
 // The score of a row is the start value plus the leaf values in the order of the trees: it does not
 // depend on batch, threads, form or instruction set. Sums are of doubles, or of floats if the model

@@ -38,13 +38,11 @@ inline bool have_same_test(const TreeArrays& tree, std::size_t a, std::size_t b)
   return std::equal(tree.bits(a), tree.bits(a) + 8, tree.bits(b));
 }
 
-// The tests of a tree, if they are few and nodes share them.
-inline std::optional<FewTests> few_tests(const TreeArrays& tree) {
+// The tests of a tree, if there are at most kMaxTableTests.
+inline std::optional<FewTests> distinct_tests(const TreeArrays& tree) {
   FewTests tests{{}, std::vector<std::uint8_t>(tree.n_nodes)};
-  std::size_t n_inner = 0;
   for (std::size_t node = 0; node < tree.n_nodes; ++node) {
     if (tree.is_leaf(node)) continue;
-    ++n_inner;
     const auto same = std::find_if(tests.node.begin(), tests.node.end(), [&](std::size_t other) {
       return have_same_test(tree, node, other);
     });
@@ -53,9 +51,15 @@ inline std::optional<FewTests> few_tests(const TreeArrays& tree) {
     if (tests.node.size() == kMaxTableTests) return std::nullopt;
     tests.node.push_back(node);
   }
-  if (tests.node.size() == n_inner) return std::nullopt;
-  const std::size_t n_leaves = n_inner + 1;
-  if (tests.is_wide() && tests.n_entries() > kMaxEntriesPerLeaf * n_leaves) return std::nullopt;
+  return tests;
+}
+
+// The same, if nodes share them.
+inline std::optional<FewTests> few_tests(const TreeArrays& tree) {
+  std::optional<FewTests> tests = distinct_tests(tree);
+  const std::size_t n_inner = tree.n_nodes / 2, n_leaves = n_inner + 1;
+  if (!tests || tests->node.size() == n_inner) return std::nullopt;
+  if (tests->is_wide() && tests->n_entries() > kMaxEntriesPerLeaf * n_leaves) return std::nullopt;
   return tests;
 }
 

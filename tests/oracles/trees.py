@@ -62,6 +62,11 @@ def with_shared_tests(rng, tree, n_tests):
         return tree
     source = np.arange(tree.n_nodes)
     source[inner] = rng.choice(rng.permutation(inner)[:n_tests], size=len(inner))
+    return _with_tests_of(tree, source)
+
+
+def _with_tests_of(tree, source):
+    """Give the tree in which each node has the test of another, or of itself."""
     sets = tree.category_set[source]
     return replace(
         tree,
@@ -72,6 +77,20 @@ def with_shared_tests(rng, tree, n_tests):
         category_set=np.where(sets >= 0, np.cumsum(sets >= 0) - 1, -1).astype(np.int32),
         category_bits=tree.category_bits[sets[sets >= 0]],
     )
+
+
+def symmetric_tree(rng, depth, n_features, **options):
+    """A full tree of this depth, in which all nodes of a level share a test."""
+    tree = random_tree(rng, 2**depth, n_features, **options)
+    nodes = np.arange(tree.n_nodes)
+    inner = np.flatnonzero(tree.feature >= 0)
+    leaf = np.flatnonzero(tree.feature < 0)[0]
+    level = np.frexp(nodes + 1)[1] - 1  # children of node i are 2 i + 1 and 2 i + 2
+    source = np.where(level < depth, np.append(inner, leaf)[np.minimum(level, len(inner))], leaf)
+    left = np.where(level < depth, 2 * nodes + 1, -1).astype(np.int32)
+    right = np.where(level < depth, 2 * nodes + 2, -1).astype(np.int32)
+    gain = np.where(level < depth, 1.0, 0.0)
+    return replace(_with_tests_of(tree, source), left=left, right=right, gain=gain)
 
 
 def random_slopes(rng, tree, n_numeric):

@@ -159,7 +159,8 @@ def shap_values(
     the value 0. A categorical column that is encoded as several target statistics has a single
     value.
 
-    The time of path-dependent values is proportional to leaves × rows. They share effects among
+    The time of path-dependent values is proportional to leaves × rows; for trees with at most 12
+    different tests, such as symmetric ones, to columns of the tree × rows. They share effects among
     correlated columns; interventional values attribute them to the columns that the model uses.
 
     References
