@@ -37,8 +37,8 @@ struct LaneLeaf : EngineLeaf {
 
 // Working memory of a thread.
 struct LaneScratch {
-  Buffer<GradientSum> sums;     // of a section, if the node does not keep them
-  std::vector<double> scores;   // of the features of a section
+  Buffer<GradientSum> sums;                    // of a section, if the node does not keep them
+  std::vector<double> scores;                  // of the features of a section
   alignas(64) GradientSum feature[kBins + 8];  // the histogram of one feature
 };
 
@@ -57,7 +57,7 @@ struct LanePair {
   bool subtracts;  // the larger one has its parent's histogram, from which the other is subtracted
 };
 
-struct BestPair {
+struct BestOfPair {
   Split small, large;
 };
 
@@ -109,7 +109,7 @@ class LaneEngine final : public ScalarLeafEngine {
   void for_each_section(std::size_t work, std::size_t n_nodes, Task task);
   const GradientSum* built(const LaneScan& scan, const LaneSection& section, int slot);
   void evaluate(std::span<LanePair> pairs);
-  void scan_pair(const LanePair& pair, const LaneSection& section, int slot, BestPair& best);
+  void scan_pair(const LanePair& pair, const LaneSection& section, int slot, BestOfPair& best);
   void offer(const LaneScan& scan, const LaneSection& section, std::size_t i,
              const GradientSum* sums, GradientSum* room, Split& best) const;
   void offer_best(const LaneScan& scan, const LaneSection& section, const GradientSum* sums,
@@ -126,7 +126,7 @@ class LaneEngine final : public ScalarLeafEngine {
   // Of the tree being grown.
   Gradients gradients_;
   std::vector<LaneLeaf> leaves_;  // by id
-  std::vector<BestPair> results_;
+  std::vector<BestOfPair> results_;
 };
 
 LaneEngine::LaneEngine(LaneTable table, const BinnedView& bins, const GrowthParams& params,
@@ -160,7 +160,8 @@ NewLeaf LaneEngine::describe(int leaf) const {
 template <class Task>
 void LaneEngine::for_each_section(std::size_t work, std::size_t n_nodes, Task task) {
   const std::size_t n_sections = table_.sections.size();
-  const int team = threads_for(work, kWorkPerThread, static_cast<int>(n_sections));
+  const int most = std::min(threads_, static_cast<int>(n_sections));
+  const int team = threads_for(work, kWorkPerThread, most);
   parallel_for_owned(
       team, n_nodes * n_sections, [&](std::size_t i) { return i % n_sections; },
       [&](std::size_t i, int slot) { task(i / n_sections, i % n_sections, slot); });
@@ -237,7 +238,7 @@ void LaneEngine::search(LeafSearch& search) {
     scan_lanes(section, scan.of_leaf.node_for({}, 1.0), sums, own.scores.data());
     offer_best(scan, section, sums, own, results_[s].small);
   });
-  for (const BestPair& result : results_) {
+  for (const BestOfPair& result : results_) {
     if (result.small.beats(search.best)) search.best = result.small;
   }
   leaf.is_waiting = true;
@@ -285,7 +286,7 @@ const GradientSum* LaneEngine::built(const LaneScan& scan, const LaneSection& se
 }
 
 void LaneEngine::scan_pair(const LanePair& pair, const LaneSection& section, int slot,
-                           BestPair& best) {
+                           BestOfPair& best) {
   LaneScratch& own = scratch_of(slot);
   const auto scan_built = [&](const LaneScan& scan, const GradientSum* sums, Split& of_leaf) {
     scan_lanes(section, scan.of_leaf.node_for({}, 1.0), sums, own.scores.data());

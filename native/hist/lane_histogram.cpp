@@ -1,6 +1,6 @@
 #include "hist/lane_histogram.hpp"
 
-#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "hist/scan_vectors.hpp"
@@ -62,13 +62,13 @@ void complete(const LaneGroup& group, const GradientSum& node, GradientSum* sums
 }
 
 // The bins of a node as they are.
-struct Bins {
+struct Lanes {
   const GradientSum* sums;
   Entries at(std::size_t entry) const { return Entries::load(sums + entry); }
 };
 
 // The bins of a parent minus those of a child, which replace the parent's.
-struct RemainingBins {
+struct RemainingLanes {
   GradientSum* sums;
   const GradientSum* child;
 
@@ -83,8 +83,8 @@ struct RemainingBins {
 };
 
 // As hist/split.cpp scans the bins of one feature.
-template <bool kZeroH, class AnyBins>
-void scan(const LaneSection& section, const SplitNode& node, const AnyBins& bins, double* scores) {
+template <bool kZeroH, class AnyLanes>
+void scan(const LaneSection& section, const SplitNode& node, const AnyLanes& bins, double* scores) {
   const FractionUnits<false> fraction(node);
   const ULong8 min_hc = ULong8{} + node.minimum.hc, min_h = ULong8{} + node.minimum.h,
                min_steps = ULong8{} + node.minimum.steps;
@@ -108,9 +108,8 @@ void scan(const LaneSection& section, const SplitNode& node, const AnyBins& bins
       const ULong8 left_steps = left_h + (left_hc >> count_shift);
       const Double8 g = to_double(left_g);
       const auto tried = fraction(g, g, to_double((Long8)left_h));
-      Long8 better =
-          (tried.numerator * denominator > numerator * tried.denominator) &
-          (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
+      Long8 better = (tried.numerator * denominator > numerator * tried.denominator) &
+                     (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
       if (kZeroH) better &= left_h - min_h <= range_h;
       numerator = better ? tried.numerator : numerator;
       denominator = better ? tried.denominator : denominator;
@@ -121,8 +120,8 @@ void scan(const LaneSection& section, const SplitNode& node, const AnyBins& bins
   }
 }
 
-template <class AnyBins>
-void scan_bins(const LaneSection& section, const SplitNode& node, const AnyBins& bins,
+template <class AnyLanes>
+void scan_bins(const LaneSection& section, const SplitNode& node, const AnyLanes& bins,
                double* scores) {
   if (node.fixed.has_zero_h) {
     scan<true>(section, node, bins, scores);
@@ -135,19 +134,19 @@ void scan_bins(const LaneSection& section, const SplitNode& node, const AnyBins&
 
 void build_lanes(const LaneSection& section, const GradientSum* gradients, const RowSet& rows,
                  const GradientSum& node, GradientSum* sums) {
-  std::fill_n(sums, section.n_entries, GradientSum{0, 0});
+  std::memset(sums, 0, sizeof(GradientSum) * section.n_entries);
   add_rows(section, gradients, rows, sums);
   for (const LaneGroup& group : section.groups) complete(group, node, sums + group.first);
 }
 
 void scan_lanes(const LaneSection& section, const SplitNode& node, const GradientSum* sums,
                 double* scores) {
-  scan_bins(section, node, Bins{sums}, scores);
+  scan_bins(section, node, Lanes{sums}, scores);
 }
 
 void scan_remaining_lanes(const LaneSection& section, const SplitNode& node,
                           const GradientSum* child, GradientSum* sums, double* scores) {
-  scan_bins(section, node, RemainingBins{sums, child}, scores);
+  scan_bins(section, node, RemainingLanes{sums, child}, scores);
 }
 
 }  // namespace hedgerow::hist

@@ -11,7 +11,8 @@ namespace {
 // With fewer features, threads would have too few groups.
 constexpr std::size_t kFewestFeatures = 4 * kLanes;
 // Items have 16 bits, and an entry has two words.
-constexpr std::size_t kMostEntries = (std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1) / 2;
+constexpr std::size_t kMostEntries =
+    (std::size_t{std::numeric_limits<std::uint16_t>::max()} + 1) / 2;
 // An item takes longer to add than the byte of a column.
 constexpr std::size_t kItemCost = 4, kByteCost = 3;
 // The work for a group in a tree: its items are added about twice, its entries scanned as often as
@@ -67,9 +68,8 @@ struct WeighedGroup {
 };
 
 std::vector<WeighedGroup> grouped(std::vector<LaneFeature> features) {
-  std::stable_sort(
-      features.begin(), features.end(),
-      [](const LaneFeature& a, const LaneFeature& b) { return a.n_bins > b.n_bins; });
+  std::stable_sort(features.begin(), features.end(),
+                   [](const LaneFeature& a, const LaneFeature& b) { return a.n_bins > b.n_bins; });
   std::vector<WeighedGroup> groups((features.size() + kLanes - 1) / kLanes);
   for (std::size_t i = 0; i < features.size(); ++i) {
     auto& [group, work] = groups[i / kLanes];
@@ -85,13 +85,13 @@ std::vector<WeighedGroup> grouped(std::vector<LaneFeature> features) {
 // Divides the groups into sections of about equal work: the largest first, to whichever section has
 // the least.
 std::vector<LaneSection> divided(std::vector<WeighedGroup> groups, std::size_t n_sections) {
-  std::stable_sort(groups.begin(), groups.end(), [](const WeighedGroup& a, const WeighedGroup& b) {
-    return a.work > b.work;
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const WeighedGroup& a, const WeighedGroup& b) { return a.work > b.work; });
   std::vector<LaneSection> sections(std::min(n_sections, groups.size()));
   std::vector<std::size_t> work(sections.size());
   for (WeighedGroup& weighed : groups) {
-    const auto least = static_cast<std::size_t>(std::min_element(work.begin(), work.end()) - work.begin());
+    const auto least =
+        static_cast<std::size_t>(std::min_element(work.begin(), work.end()) - work.begin());
     LaneSection& section = sections[least];
     weighed.group.first = section.n_entries;
     section.n_entries += weighed.group.n_entries();
@@ -123,9 +123,8 @@ void list_items(const BinnedView& bins, LaneSection& section) {
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
   section.items.resize(starts.back());
   std::vector<std::uint32_t> next(starts.begin(), starts.end() - 1);
-  for_each_item(bins, section, [&](std::size_t row, std::uint16_t item) {
-    section.items[next[row]++] = item;
-  });
+  for_each_item(bins, section,
+                [&](std::size_t row, std::uint16_t item) { section.items[next[row]++] = item; });
 }
 
 }  // namespace

@@ -553,8 +553,9 @@ ScalarGrower::ScalarGrower(const BinnedView& bins, const GrowthParams& params,
     : engine_(make_lane_engine(bins, params, constraints, threads, limits)),
       builder_(std::make_unique<TreeBuilder>(
           params, constraints, std::span(bins.n_bins, static_cast<std::size_t>(bins.n_features)),
-          limits.leaves_ahead)) {
-  if (!engine_) {
+          limits.leaves_ahead)),
+      has_lanes_(engine_ != nullptr) {
+  if (!has_lanes_) {
     engine_ = std::make_unique<ScalarEngine>(bins, params, constraints, threads, limits);
   }
 }

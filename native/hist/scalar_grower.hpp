@@ -27,10 +27,13 @@ class ScalarGrower {
   // table.
   GrownTree grow(const Gradients& gradients, const Bag& bag, std::uint64_t tree_id,
                  std::uint16_t* leaf_of_row);
+  // Whether the engine is LaneEngine.
+  bool has_lanes() const { return has_lanes_; }
 
  private:
   std::unique_ptr<ScalarLeafEngine> engine_;
   std::unique_ptr<TreeBuilder> builder_;
+  bool has_lanes_;
 };
 
 }  // namespace hedgerow::hist
