@@ -215,7 +215,7 @@ class HistogramEngine:
         """
         first = self._growers[0]
         if len(self._growers) == 1:
-            return _tree(
+            return Tree.of_arrays(
                 first.grow(
                     self._gradients, output, bag.rows, tree_id, self._leaf_of_row, self._leaf_value
                 )
@@ -230,7 +230,7 @@ class HistogramEngine:
                 self._leaf_of_row,
                 self._leaf_value,
             )
-            self._grown = [_tree(arrays) for arrays in grown]
+            self._grown = [Tree.of_arrays(arrays) for arrays in grown]
         return self._grown[output]
 
     @property
@@ -322,17 +322,13 @@ def trees_side_by_side(
     return min(range(1, min(n_trees, n_threads, 1 + int(share)) + 1), key=seconds)
 
 
-def _tree(arrays: Any) -> Tree:
-    return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
-
-
 def _divided(arrays: Any, n_nodes: NDArray[np.int64], n_sets: NDArray[np.int64]) -> Iterator[Tree]:
     """Return the trees whose arrays are joined, as views."""
     places = list(enumerate(arrays))
     node = set_ = 0
     for nodes_of_tree, sets_of_tree in zip(n_nodes.tolist(), n_sets.tolist(), strict=True):
         nodes, sets = slice(node, node + nodes_of_tree), slice(set_, set_ + sets_of_tree)
-        yield _tree([array[sets if i == _OF_SETS else nodes] for i, array in places])
+        yield Tree.of_arrays([array[sets if i == _OF_SETS else nodes] for i, array in places])
         node, set_ = nodes.stop, sets.stop
 
 

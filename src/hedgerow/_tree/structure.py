@@ -90,6 +90,17 @@ class Tree(_Nodes):
     split_bin: NDArray[np.uint8] | None = None
     """The bin behind ``threshold``: known in training, not kept in a model."""
 
+    @classmethod
+    def of_arrays(cls, arrays: Iterable[NDArray[Any]]) -> Tree:
+        """Return the tree of the arrays that a kernel returns.
+
+        The fields are set at once: one by one, as the constructor of a frozen class sets them, they
+        would take as long as some trees take to grow on a small table.
+        """
+        tree = object.__new__(cls)
+        tree.__dict__.update(zip(NATIVE_FIELDS, arrays, strict=True))
+        return tree
+
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
 
@@ -212,21 +223,18 @@ class Ensemble(_Nodes):
         arithmetic: Arithmetic = OWN_ARITHMETIC,
     ) -> Ensemble:
         """Concatenate trees."""
-        set_offset = _offsets([len(tree.category_bits) for tree in trees])
-        arrays = {name: _joined(trees, name) for name in _NODE_DTYPES if name != "category_set"}
-        sets = [
-            np.where(tree.category_set < 0, -1, tree.category_set + first)
-            for tree, first in zip(trees, set_offset[:-1], strict=True)
-        ]
+        arrays = {name: _joined(trees, name) for name in (*_NODE_DTYPES, "category_bits")}
+        n_nodes = [tree.n_nodes for tree in trees]
+        first_set = _offsets([len(tree.category_bits) for tree in trees])[:-1]
+        sets = arrays["category_set"]
+        sets[sets >= 0] += np.repeat(first_set, n_nodes)[sets >= 0].astype(np.int32)
         slopes = None
         if any(tree.slopes is not None for tree in trees):
-            slopes = joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees])
+            slopes = joined_slopes([tree.slopes for tree in trees], n_nodes)
         return cls(
             **arrays,
-            category_set=np.concatenate([np.empty(0), *sets]).astype(np.int32),
-            category_bits=_joined(trees, "category_bits"),
             slopes=slopes,
-            tree_offset=_offsets([tree.n_nodes for tree in trees]),
+            tree_offset=_offsets(n_nodes),
             tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
             base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),
             n_features=n_features,
