@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace hedgerow::hist {
@@ -35,13 +34,29 @@ bool suits(const GrowthParams& params, const Constraints& constraints) {
          constraints.feature_weights.empty();
 }
 
+using Counts = std::array<std::uint32_t, kBins>;
+
+// The rows in each bin, counted in several parts: one row after another would wait for the sum of
+// the row before, which has the same bin more often than not.
+Counts count_bins(const std::uint8_t* column, std::size_t n_rows) {
+  constexpr std::size_t kParts = 4;
+  std::array<Counts, kParts> parts{};
+  std::size_t row = 0;
+  for (; row + kParts <= n_rows; row += kParts) {
+    for (std::size_t part = 0; part < kParts; ++part) ++parts[part][column[row + part]];
+  }
+  for (; row < n_rows; ++row) ++parts[0][column[row]];
+  for (std::size_t part = 1; part < kParts; ++part) {
+    for (std::size_t bin = 0; bin < kBins; ++bin) parts[0][bin] += parts[part][bin];
+  }
+  return parts[0];
+}
+
 // The features that can be split, if all are numeric and without missing values.
 std::optional<std::vector<LaneFeature>> features_of(const BinnedView& bins, std::size_t min_rows) {
   std::vector<LaneFeature> features;
   for (int feature = 0; feature < bins.n_features; ++feature) {
-    std::array<std::uint32_t, kBins> count{};
-    const std::uint8_t* column = bins.column(feature);
-    for (std::size_t row = 0; row < bins.n_rows; ++row) ++count[column[row]];
+    const Counts count = count_bins(bins.column(feature), bins.n_rows);
     const auto most = std::max_element(count.begin(), count.end());
     const std::size_t n_items = bins.n_rows - *most;
     if (n_items < std::max<std::size_t>(min_rows, 1)) continue;
@@ -64,7 +79,7 @@ std::size_t n_columns(const BinnedView& bins, const std::vector<LaneFeature>& fe
 // A group, and the work for it.
 struct WeighedGroup {
   LaneGroup group;
-  std::size_t work = 0;
+  std::size_t n_items = 0, work = 0;
 };
 
 std::vector<WeighedGroup> grouped(std::vector<LaneFeature> features) {
@@ -72,13 +87,15 @@ std::vector<WeighedGroup> grouped(std::vector<LaneFeature> features) {
                    [](const LaneFeature& a, const LaneFeature& b) { return a.n_bins > b.n_bins; });
   std::vector<WeighedGroup> groups((features.size() + kLanes - 1) / kLanes);
   for (std::size_t i = 0; i < features.size(); ++i) {
-    auto& [group, work] = groups[i / kLanes];
+    auto& [group, n_items, work] = groups[i / kLanes];
     group.features[i % kLanes] = features[i].feature;
     group.commonest[i % kLanes] = features[i].commonest;
     group.n_bins = std::max(group.n_bins, features[i].n_bins);
-    work += kAdditions * features[i].n_items;
+    n_items += features[i].n_items;
   }
-  for (auto& [group, work] : groups) work += kScans * group.n_entries();
+  for (auto& [group, n_items, work] : groups) {
+    work = kAdditions * n_items + kScans * group.n_entries();
+  }
   return groups;
 }
 
@@ -96,35 +113,46 @@ std::vector<LaneSection> divided(std::vector<WeighedGroup> groups, std::size_t n
     weighed.group.first = section.n_entries;
     section.n_entries += weighed.group.n_entries();
     section.groups.push_back(weighed.group);
+    section.n_items += weighed.n_items;
     work[least] += weighed.work;
   }
   return sections;
 }
 
-// Calls use(row, item) for the items of a section, feature by feature.
-template <class Use>
-void for_each_item(const BinnedView& bins, const LaneSection& section, Use use) {
+// A feature of a section: its bins, the commonest one, and the entry of its bin 0.
+struct Lane {
+  const std::uint8_t* column;
+  std::uint8_t commonest;
+  std::size_t first;
+};
+
+std::vector<Lane> lanes_of(const BinnedView& bins, const LaneSection& section) {
+  std::vector<Lane> lanes;
   for (const LaneGroup& group : section.groups) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      if (group.features[lane] < 0) continue;
-      const std::uint8_t* column = bins.column(group.features[lane]);
-      for (std::size_t row = 0; row < bins.n_rows; ++row) {
-        if (column[row] == group.commonest[lane]) continue;
-        use(row, static_cast<std::uint16_t>(2 * (group.first + column[row] * kLanes + lane)));
-      }
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      if (group.features[k] < 0) continue;
+      lanes.push_back({bins.column(group.features[k]), group.commonest[k], group.first + k});
     }
   }
+  return lanes;
 }
 
+// Every bin is written, and overwritten by the next if it is the commonest: a branch would be hard
+// to predict.
 void list_items(const BinnedView& bins, LaneSection& section) {
-  std::vector<std::uint32_t>& starts = section.row_starts;
-  starts.assign(bins.n_rows + 1, 0);
-  for_each_item(bins, section, [&](std::size_t row, std::uint16_t) { ++starts[row + 1]; });
-  std::partial_sum(starts.begin(), starts.end(), starts.begin());
-  section.items.resize(starts.back());
-  std::vector<std::uint32_t> next(starts.begin(), starts.end() - 1);
-  for_each_item(bins, section,
-                [&](std::size_t row, std::uint16_t item) { section.items[next[row]++] = item; });
+  const std::vector<Lane> lanes = lanes_of(bins, section);
+  section.row_starts.reserve(bins.n_rows + 1);
+  section.items.resize(section.n_items + 1);
+  std::uint32_t end = 0;
+  for (std::size_t row = 0; row < bins.n_rows; ++row) {
+    section.row_starts.push_back(end);
+    for (const Lane& lane : lanes) {
+      const std::uint8_t bin = lane.column[row];
+      section.items[end] = static_cast<std::uint16_t>(2 * (lane.first + bin * kLanes));
+      end += bin != lane.commonest;
+    }
+  }
+  section.row_starts.push_back(end);
 }
 
 }  // namespace

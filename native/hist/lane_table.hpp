@@ -35,10 +35,10 @@ struct LaneGroup {
 // The groups that a thread adds up and scans.
 struct LaneSection {
   std::vector<LaneGroup> groups;
-  std::size_t n_entries = 0;
+  std::size_t n_entries = 0, n_items = 0;
   std::size_t first_entry = 0;            // in a histogram of all sections
   std::vector<std::uint32_t> row_starts;  // the first item of each row, and the end of all
-  std::vector<std::uint16_t> items;       // the first word of an entry, which has two
+  std::vector<std::uint16_t> items;       // the first word of an entry, which has two; and one more
 };
 
 struct LaneTable {
