@@ -555,6 +555,9 @@ inline void bind_growers(nb::module_& m) {
       m, "ScalarGrower", kGrowForOutput,
       "Grows a tree for one output; writes the leaf of each row and the value of each leaf.");
   bind_side_by_side(scalar, kGrowForOutput);
+  scalar.def_prop_ro(
+      "has_lanes", [](const BoundGrower<ScalarGrower>& bound) { return bound.grower.has_lanes(); },
+      "Whether eight features are scanned side by side; the trees are the same.");
   bind_grower<DistributedGrower>(
       m, "DistributedGrower", kGrowForOutput,
       "Grows a tree for one output on the rows of all workers; writes the leaf of each row of this "

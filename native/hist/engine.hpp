@@ -127,6 +127,13 @@ class GrowthEngine {
                            std::uint16_t* leaf_of_row) = 0;
 };
 
+// An engine for trees of one output.
+class ScalarLeafEngine : public GrowthEngine {
+ public:
+  // Sets the gradients of the next tree.
+  virtual void set_gradients(const Gradients& gradients) = 0;
+};
+
 // Resource limits of an engine; no tree depends on them.
 struct EngineLimits {
   // Memory for histograms; beyond it the smallest open leaf loses its histogram, and those of its

@@ -15,6 +15,7 @@
 #include "core/threads.hpp"
 #include "hist/histogram.hpp"
 #include "hist/histogram_builder.hpp"
+#include "hist/lane_engine.hpp"
 #include "hist/leaf_storage.hpp"
 #include "hist/level_scan.hpp"
 #include "hist/split.hpp"
@@ -102,7 +103,7 @@ struct PairTask {
 
 }  // namespace
 
-class ScalarEngine final : public GrowthEngine {
+class ScalarEngine final : public ScalarLeafEngine {
  public:
   ScalarEngine(const BinnedView& bins, const GrowthParams& params, const Constraints& constraints,
                int threads, const EngineLimits& limits)
@@ -119,7 +120,7 @@ class ScalarEngine final : public GrowthEngine {
     if (params_.is_symmetric()) level_.emplace(params_, constraints_, all_bins());
   }
 
-  void set_gradients(const Gradients& gradients) { gradients_ = gradients; }
+  void set_gradients(const Gradients& gradients) override { gradients_ = gradients; }
 
   int n_values() const override { return 1; }
   bool has_limits() const override { return true; }
@@ -549,10 +550,15 @@ void ScalarEngine::number_rows(const GrownTree& tree, std::span<const int> leave
 
 ScalarGrower::ScalarGrower(const BinnedView& bins, const GrowthParams& params,
                            const Constraints& constraints, int threads, const EngineLimits& limits)
-    : engine_(std::make_unique<ScalarEngine>(bins, params, constraints, threads, limits)),
+    : engine_(make_lane_engine(bins, params, constraints, threads, limits)),
       builder_(std::make_unique<TreeBuilder>(
           params, constraints, std::span(bins.n_bins, static_cast<std::size_t>(bins.n_features)),
-          limits.leaves_ahead)) {}
+          limits.leaves_ahead)),
+      has_lanes_(engine_ != nullptr) {
+  if (!has_lanes_) {
+    engine_ = std::make_unique<ScalarEngine>(bins, params, constraints, threads, limits);
+  }
+}
 
 ScalarGrower::~ScalarGrower() = default;
 ScalarGrower::ScalarGrower(ScalarGrower&&) noexcept = default;

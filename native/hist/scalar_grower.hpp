@@ -1,4 +1,4 @@
-// Trees of one output: ScalarEngine with a TreeBuilder.
+// Trees of one output: ScalarEngine, or LaneEngine where that is faster, with a TreeBuilder.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,6 @@
 
 namespace hedgerow::hist {
 
-class ScalarEngine;
 class TreeBuilder;
 
 // Grows trees on one table; memory is kept from tree to tree.
@@ -28,10 +27,13 @@ class ScalarGrower {
   // table.
   GrownTree grow(const Gradients& gradients, const Bag& bag, std::uint64_t tree_id,
                  std::uint16_t* leaf_of_row);
+  // Whether the engine is LaneEngine.
+  bool has_lanes() const { return has_lanes_; }
 
  private:
-  std::unique_ptr<ScalarEngine> engine_;
+  std::unique_ptr<ScalarLeafEngine> engine_;
   std::unique_ptr<TreeBuilder> builder_;
+  bool has_lanes_;
 };
 
 }  // namespace hedgerow::hist

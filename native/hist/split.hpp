@@ -33,6 +33,8 @@ class SplitSearch {
               const LimitedLeaf& limited = {});
 
   const GradientSum& node() const { return total_; }
+  // What the scan of a feature needs that has to be better than `best`.
+  SplitNode node_for(const Split& best, double weight) const;
 
   // Replaces `best` if the feature has a better split. The order of candidates is: lower feature,
   // lower bin, missing values right before left; the first of equals wins.
@@ -51,7 +53,6 @@ class SplitSearch {
   LimitedLeaf limited_;
   NodeScore score_;
 
-  SplitNode node_for(const Split& best, double weight) const;
   bool leaves_enough(const FeatureHistogram& histogram) const;
 };
 

@@ -201,6 +201,12 @@ class ScalarGrower:
         Grows a tree for each output, as many at the same time as there are growers, each on so many threads; writes the leaf of each row and the value of each leaf.
         """
 
+    @property
+    def has_lanes(self) -> bool:
+        """
+        Whether eight features are scanned side by side; the trees are the same.
+        """
+
 class DistributedGrower:
     def __init__(self, by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], by_row: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], n_bins: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], is_categorical: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], places: Annotated[NDArray[numpy.int32], dict(shape=(None, 5), order='C', device='cpu', writable=False)], width: int, thresholds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold_offset: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], params: GrowthParams, constraints: Constraints, threads: int, histogram_bytes: int | None = None, leaves_ahead: int | None = None, communicator: object | None = None) -> None: ...
 

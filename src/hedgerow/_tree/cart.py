@@ -22,7 +22,7 @@ from hedgerow._data.binning import BinnedMatrix
 from hedgerow._data.outputs import TreeTarget
 from hedgerow._estimator import Estimator
 from hedgerow._tree.exact import category_bins
-from hedgerow._tree.structure import NATIVE_FIELDS, Tree
+from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -243,4 +243,4 @@ def grow_trees(
             )
     except OverflowError as error:
         raise DataError(f"y or sample_weight: {error}; scale them down") from error
-    return [Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True))) for arrays in trees]
+    return [Tree.of_arrays(arrays) for arrays in trees]

@@ -8,7 +8,7 @@ histograms of fixed-point gradients, `ExactEngine` from sorted columns; both run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ from hedgerow._data.sparse_bins import SparseBinnedMatrix
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import Gradients, LeafSlopes, TrainerLoss
-from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, Tree
+from hedgerow._tree.structure import NATIVE_FIELDS, Ensemble, JoinedTrees, Tree, TreeList
 from hedgerow._types import Floats
 
 MOST_LEAVES: int = _native.most_leaves
@@ -43,7 +43,6 @@ _ROWS_PER_HISTOGRAM, _MOST_HISTOGRAMS = 4096, 8
 _MORE_MEMORY, _LITTLE_MEMORY = 0.12, 4.5e6
 
 _ROUNDS_PER_CALL = 16  # of a kernel, whose trees are in memory twice until it returns
-_OF_SETS = NATIVE_FIELDS.index("category_bits")  # the one array that is not by node
 
 # The rows of a sample by gradients and the factors of their weights; None for other sampling.
 Sample = tuple[NDArray[np.uint32], Floats] | None
@@ -215,7 +214,7 @@ class HistogramEngine:
         """
         first = self._growers[0]
         if len(self._growers) == 1:
-            return _tree(
+            return Tree.of_arrays(
                 first.grow(
                     self._gradients, output, bag.rows, tree_id, self._leaf_of_row, self._leaf_value
                 )
@@ -230,7 +229,7 @@ class HistogramEngine:
                 self._leaf_of_row,
                 self._leaf_value,
             )
-            self._grown = [_tree(arrays) for arrays in grown]
+            self._grown = [Tree.of_arrays(arrays) for arrays in grown]
         return self._grown[output]
 
     @property
@@ -245,7 +244,7 @@ class HistogramEngine:
         weights: Floats | None,
         sampling: tuple[float, int],
         rounds: range,
-    ) -> list[Tree]:
+    ) -> TreeList:
         """Grow the trees of several rounds of a built-in loss, in few calls.
 
         `sampling` is the fraction of the rows in a round, and the seed by which they are sampled.
@@ -253,10 +252,10 @@ class HistogramEngine:
         parameters = loss.parameters(
             target[0] if len(target) == 1 else target, self._scores, weights
         )
-        trees: list[Tree] = []
+        trees = TreeList()
         for first in rounds[::_ROUNDS_PER_CALL]:
             is_pending, self._pending = self._pending, False
-            joined = _native.boost_rounds(
+            arrays, n_nodes, n_sets = _native.boost_rounds(
                 self._growers,
                 self._threads_each,
                 self._gradients,
@@ -273,7 +272,8 @@ class HistogramEngine:
                 min(_ROUNDS_PER_CALL, rounds.stop - first),
             )
             self._pending = True
-            trees += _divided(*joined)
+            named = dict(zip(NATIVE_FIELDS, arrays, strict=True))
+            trees += JoinedTrees(named, n_nodes.tolist(), n_sets.tolist())
         return trees
 
     def leaf_of_row(self, output: int) -> NDArray[np.uint16]:
@@ -320,20 +320,6 @@ def trees_side_by_side(
         return -(-n_trees // n_growers) * (alone / threads + not_saved)
 
     return min(range(1, min(n_trees, n_threads, 1 + int(share)) + 1), key=seconds)
-
-
-def _tree(arrays: Any) -> Tree:
-    return Tree(**dict(zip(NATIVE_FIELDS, arrays, strict=True)))
-
-
-def _divided(arrays: Any, n_nodes: NDArray[np.int64], n_sets: NDArray[np.int64]) -> Iterator[Tree]:
-    """Return the trees whose arrays are joined, as views."""
-    places = list(enumerate(arrays))
-    node = set_ = 0
-    for nodes_of_tree, sets_of_tree in zip(n_nodes.tolist(), n_sets.tolist(), strict=True):
-        nodes, sets = slice(node, node + nodes_of_tree), slice(set_, set_ + sets_of_tree)
-        yield _tree([array[sets if i == _OF_SETS else nodes] for i, array in places])
-        node, set_ = nodes.stop, sets.stop
 
 
 def make_grower(

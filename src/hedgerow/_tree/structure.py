@@ -6,9 +6,9 @@ first use and never stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self, overload
 
 import numpy as np
 import scipy.sparse
@@ -90,6 +90,17 @@ class Tree(_Nodes):
     split_bin: NDArray[np.uint8] | None = None
     """The bin behind ``threshold``: known in training, not kept in a model."""
 
+    @classmethod
+    def of_arrays(cls, arrays: Iterable[NDArray[Any]]) -> Tree:
+        """Return the tree of the arrays that a kernel returns.
+
+        The fields are set at once: one by one, as the constructor of a frozen class sets them, they
+        would take as long as some trees take to grow on a small table.
+        """
+        tree = object.__new__(cls)
+        tree.__dict__.update(zip(NATIVE_FIELDS, arrays, strict=True))
+        return tree
+
     def __repr__(self) -> str:
         return f"Tree({self.n_leaves} leaves, {self.n_nodes} nodes)"
 
@@ -170,6 +181,80 @@ class Tree(_Nodes):
 
 
 @dataclass(frozen=True)
+class JoinedTrees:
+    """Trees as kernels return them: their arrays, one tree after another."""
+
+    arrays: dict[str, NDArray[Any]]
+    n_nodes: list[int]
+    n_sets: list[int]
+    """Category sets of each tree."""
+
+    def divided(self) -> Iterator[Tree]:
+        """Return the trees, whose arrays are views."""
+        node = set_ = 0
+        for n_nodes, n_sets in zip(self.n_nodes, self.n_sets, strict=True):
+            nodes, sets = slice(node, node + n_nodes), slice(set_, set_ + n_sets)
+            yield Tree.of_arrays(
+                [
+                    array[sets if name == "category_bits" else nodes]
+                    for name, array in self.arrays.items()
+                ]
+            )
+            node, set_ = nodes.stop, sets.stop
+
+
+class TreeList(Sequence[Tree]):
+    """Trees that stay joined until one of them is read.
+
+    A fit without an evaluation set reads none: its ensemble joins them all. To divide and join them
+    again would take as long as a kernel takes for a tree of a hundred rows.
+    """
+
+    def __init__(self, trees: Iterable[Tree] = ()) -> None:
+        self._divided = list(trees)
+        self.joined: list[JoinedTrees] = []
+        """The trees that are still joined, after those that are not."""
+
+    def __iadd__(self, trees: Iterable[Tree] | JoinedTrees) -> Self:
+        if isinstance(trees, TreeList) and not trees._divided:
+            self.joined += trees.joined
+        elif isinstance(trees, JoinedTrees):
+            self.joined.append(trees)
+        else:
+            self._all().extend(trees)
+        return self
+
+    def _all(self) -> list[Tree]:
+        for joined in self.joined:
+            self._divided += joined.divided()
+        self.joined = []
+        return self._divided
+
+    @property
+    def are_joined(self) -> bool:
+        """Whether no tree has been divided from the others."""
+        return not self._divided
+
+    def __len__(self) -> int:
+        return len(self._divided) + sum(len(joined.n_nodes) for joined in self.joined)
+
+    @overload
+    def __getitem__(self, index: int) -> Tree: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Tree]: ...
+    def __getitem__(self, index: int | slice) -> Tree | list[Tree]:
+        return self._all()[index]
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._all() == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
 class Arithmetic:
     """How leaf values become a score: for models that were read from files of other libraries.
 
@@ -212,21 +297,17 @@ class Ensemble(_Nodes):
         arithmetic: Arithmetic = OWN_ARITHMETIC,
     ) -> Ensemble:
         """Concatenate trees."""
-        set_offset = _offsets([len(tree.category_bits) for tree in trees])
-        arrays = {name: _joined(trees, name) for name in _NODE_DTYPES if name != "category_set"}
-        sets = [
-            np.where(tree.category_set < 0, -1, tree.category_set + first)
-            for tree, first in zip(trees, set_offset[:-1], strict=True)
-        ]
+        arrays, n_nodes, n_sets = _joined_arrays(trees)
+        first_set = _offsets(n_sets)[:-1]
+        sets = arrays["category_set"]
+        sets[sets >= 0] += np.repeat(first_set, n_nodes)[sets >= 0].astype(np.int32)
         slopes = None
-        if any(tree.slopes is not None for tree in trees):
-            slopes = joined_slopes([t.slopes for t in trees], [t.n_nodes for t in trees])
+        if not _are_joined(trees) and any(tree.slopes is not None for tree in trees):
+            slopes = joined_slopes([tree.slopes for tree in trees], n_nodes)
         return cls(
             **arrays,
-            category_set=np.concatenate([np.empty(0), *sets]).astype(np.int32),
-            category_bits=_joined(trees, "category_bits"),
             slopes=slopes,
-            tree_offset=_offsets([tree.n_nodes for tree in trees]),
+            tree_offset=_offsets(n_nodes),
             tree_output=np.asarray(tree_output, dtype=np.int32).reshape(len(trees)),
             base_score=np.asarray(base_score, dtype=np.float64).reshape(-1),
             n_features=n_features,
@@ -475,13 +556,31 @@ def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
-def _joined(trees: Sequence[Tree], name: str) -> NDArray[Any]:
-    """Concatenate an array of all trees; it has the right type and rank even without trees."""
-    width = trees[0].value.shape[1] if trees else 1
+def _are_joined(trees: Sequence[Tree]) -> bool:
+    return isinstance(trees, TreeList) and trees.are_joined
+
+
+def _joined_arrays(trees: Sequence[Tree]) -> tuple[dict[str, NDArray[Any]], list[int], list[int]]:
+    """Return the arrays of all trees, and the nodes and category sets of each."""
+    names = (*_NODE_DTYPES, "category_bits")
+    if isinstance(trees, TreeList) and trees.are_joined:
+        parts = [part.arrays for part in trees.joined]
+        n_nodes = [n for part in trees.joined for n in part.n_nodes]
+        n_sets = [n for part in trees.joined for n in part.n_sets]
+    else:
+        parts = [vars(tree) for tree in trees]
+        n_nodes = [tree.n_nodes for tree in trees]
+        n_sets = [len(tree.category_bits) for tree in trees]
+    return {name: _joined(parts, name) for name in names}, n_nodes, n_sets
+
+
+def _joined(parts: Sequence[Mapping[str, NDArray[Any]]], name: str) -> NDArray[Any]:
+    """Concatenate an array of all parts; it has the right type and rank even without any."""
+    width = parts[0]["value"].shape[1] if parts else 1
     empty = np.empty(
         {"value": (0, width), "category_bits": (0, 8)}.get(name, 0), _ENSEMBLE_DTYPES[name]
     )
-    return np.concatenate([empty, *(getattr(tree, name) for tree in trees)])
+    return np.concatenate([empty, *(part[name] for part in parts)])
 
 
 def _require(condition: bool | np.bool_, reason: str) -> None:

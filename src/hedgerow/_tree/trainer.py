@@ -6,7 +6,7 @@ holds the rows, with their scores and gradients, and grows the trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -41,7 +41,7 @@ class BoostsRounds(Protocol):
     def boost(self, round_index: int) -> list[Tree]:
         """Grow one round on the gradients of a built-in loss."""
 
-    def boost_rounds(self, rounds: range) -> list[Tree]:
+    def boost_rounds(self, rounds: range) -> Sequence[Tree]:
         """Grow several rounds as `boost` does."""
 
     def boost_with(self, round_index: int, gradient: Floats, hessian: Floats) -> list[Tree]:
@@ -106,7 +106,7 @@ class Trainer:
             sample = self._engine.differentiate(self._loss, self._target, self._weights, sampling)
         return self._grow(round_index, self._row_sampler.bag(round_index, sample))
 
-    def boost_rounds(self, rounds: range) -> list[Tree]:
+    def boost_rounds(self, rounds: range) -> Sequence[Tree]:
         """Grow several rounds as `boost` does, in fewer calls where that is possible."""
         engine, loss = self._engine, self._loss
         if not isinstance(engine, HistogramEngine) or not engine.boosts_rounds or self._has_steps:

@@ -40,7 +40,7 @@ class RoundGrower(Protocol):
 
     Attributes
     ----------
-    trees : list of Tree
+    trees : sequence of Tree
         The trees of all rounds so far, those of the initial model included.
     revises_trees : bool
         Whether later rounds may change the trees of earlier ones.
@@ -48,9 +48,12 @@ class RoundGrower(Protocol):
         Whether the last round has.
     """
 
-    trees: list[Tree]
     revises_trees: bool
     has_revised: bool
+
+    @property
+    def trees(self) -> Sequence[Tree]:
+        """The trees of all rounds so far."""
 
     def grow(self, rounds: range) -> Sequence[Tree]:
         """Grow the trees of some rounds, and return them."""

@@ -34,7 +34,7 @@ from hedgerow._tree.approx import ApproxEngine, SketchedTable
 from hedgerow._tree.engine import Engine, ExactEngine, HistogramEngine
 from hedgerow._tree.growth_params import GrowthParams
 from hedgerow._tree.leaves import LeafSlopes
-from hedgerow._tree.structure import Ensemble, Tree
+from hedgerow._tree.structure import Ensemble, Tree, TreeList
 from hedgerow._tree.trainer import RowSampler, Trainer
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
@@ -79,8 +79,8 @@ class BoostedRounds:
 
     revises_trees = has_revised = False
 
-    def __init__(self, grow_rounds: GrowRounds, trees: list[Tree]) -> None:
-        self._grow_rounds, self.trees = grow_rounds, trees
+    def __init__(self, grow_rounds: GrowRounds, trees: Sequence[Tree]) -> None:
+        self._grow_rounds, self.trees = grow_rounds, TreeList(trees)
 
     def grow(self, rounds: range) -> Sequence[Tree]:
         """Grow the trees of some rounds, and return them."""
