@@ -99,5 +99,5 @@ def test_it_can_be_asked_by_scikit_learn_s_names():
     assert validation["estimator"] is validation.models
     assert validation["indices"]["test"][1].tolist() == [0, 1]
     assert dict(validation).keys() == set(validation.keys())
-    with pytest.raises(KeyError, match="'train_score'; there are fit_time, "):
+    with pytest.raises(KeyError, match="'train_score' is not a key; the keys are fit_time, "):
         validation["train_score"]
