@@ -78,8 +78,8 @@ def test_no_tree_depends_on_the_memory_for_histograms():
     h = np.ones(len(y))
 
     def grown(**limits):
-        gradients = _native.GradientStore(1, len(y), 1)
-        gradients.take(y[None], h[None], None)
+        gradients = _native.GradientStore(len(y), 1, 1)
+        gradients.take(y[None], h[None])
         leaf = np.zeros((1, len(y)), np.uint16)
         value = np.zeros((1, _native.most_leaves))
         tree = grower(matrix, params, **limits).grow(gradients, 0, None, 0, leaf, value)
