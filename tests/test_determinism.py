@@ -2,8 +2,10 @@
 
 import hashlib
 
+import numpy as np
 import pytest
 
+import hedgerow as hr
 from levels import ONE_LEVEL, OTHERS, printed_with_any_threads
 
 # Fits models that use everything random or parallel, and prints the hash of each one's file.
@@ -147,3 +149,21 @@ def test_model_files_are_the_same_for_every_thread_count_level_and_run():
     assert len(others) >= 2
     for found in others:
         assert found == first
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_model_does_not_depend_on_threads_if_weights_differ_by_a_factor_of_100_000(seed):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((60, 65)) < 0.3) * rng.integers(1, 6, (60, 65))
+    X[:, -1] = 3
+    y, weights = rng.standard_normal(60), rng.choice([1.0, 1e5], 60)
+
+    def fitted(**options):
+        params = {"n_estimators": 8, "learning_rate": 1.0, "min_samples_leaf": 1}
+        model = hr.GradientBoostingRegressor(**params, **options)
+        return model.fit(X, y, sample_weight=weights).predict(X).tobytes()
+
+    one = fitted(n_jobs=1)
+    assert {fitted(n_jobs=n_threads) for n_threads in (2, 3, 13)} == {one}
+    usual_engine = [1.0] * 64 + [2.0]  # no split is on the last column, a constant
+    assert {fitted(n_jobs=n, feature_weights=usual_engine) for n in (1, 2)} == {one}

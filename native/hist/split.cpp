@@ -484,7 +484,7 @@ NodeScore score_of(const GrowthParams& params, const FixedPoint& fixed, const Gr
   const double d = H + params.reg_lambda;
   const double w = limited_weight(G, d, params.reg_alpha, limits.low, limits.high);
   return {score_at(G, d, params.reg_alpha, w),
-          -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w))};
+          -score_at(std::fabs(G), d, params.reg_alpha, std::fabs(w)), scan_noise(params, H)};
 }
 
 }  // namespace

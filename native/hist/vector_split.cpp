@@ -565,6 +565,7 @@ void VectorSearch::describe_lane(int k) {
   panel.h_unit[place] = is_output ? h_unit : 0.0;
   if (!is_output) return;
   parent_score_ += leaf_score(params_.penalties(), g * g_unit, h * h_unit);
+  noise_ = std::max(noise_, scan_noise(params_, h * h_unit));
   if (is_plain_) constant_ += g * g / both_sides * g_unit * g_unit / h_unit;
 }
 
@@ -575,8 +576,7 @@ void VectorSearch::offer(const VectorFeature& feature, VectorSplit& best) const 
   // Candidates near the best so far are compared by their gain, which does not depend on the
   // features offered before.
   const double to_beat = best.weighted_gain() / feature.weight;
-  const double noise =
-      kScanNoise * (parent_score_ + score_difference(to_beat, params_.min_split_gain));
+  const double noise = noise_ * (parent_score_ + score_difference(to_beat, params_.min_split_gain));
   VectorSplit candidate = feature.categorical ? best_categorical(node, feature)
                                               : best_numeric(node, feature, to_beat - noise);
   candidate.feature = feature.feature;

@@ -71,8 +71,9 @@ class VectorSearch {
   const std::uint64_t* node_;
   VectorChildMinimum minimum_;
   double parent_score_ = 0.0;
-  double constant_ = 0.0;  // the part of the score that all candidates have in common
-  bool is_plain_;          // no penalty but λ
+  double noise_ = kScanNoise;  // of a scan
+  double constant_ = 0.0;      // the part of the score that all candidates have in common
+  bool is_plain_;              // no penalty but λ
   std::vector<PanelOfNode> panels_;
 };
 

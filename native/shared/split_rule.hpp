@@ -33,6 +33,17 @@ namespace hedgerow {
 inline constexpr double kRelativeNoise = 0x1p-48;
 // The error of a scan's arithmetic, as a fraction of the scores that it adds up.
 inline constexpr double kScanNoise = 0x1p-40;
+// The error of a difference of two Σh + λ, as a fraction of the larger one.
+inline constexpr double kDifferenceNoise = 0x1p-50;
+
+// The error of a scan in a node with this Σh. A scan finds Σh + λ of one side by subtracting the
+// other side's from that of both, which loses digits if one side is far smaller than the other.
+inline double scan_noise(const GrowthParams& params, double h) {
+  const double least_side = params.reg_lambda + 0.5 * params.min_child_weight;
+  const double lost = kDifferenceNoise * (h + 2.0 * params.reg_lambda);
+  if (!(lost < least_side)) return 1.0;
+  return lost > kScanNoise * least_side ? lost / least_side : kScanNoise;
+}
 // Nodes with fewer rows have mostly empty bins, which are removed before the scan.
 inline constexpr std::uint64_t kSparseRows = 160;
 inline constexpr int kScanClasses = 8;
@@ -90,14 +101,17 @@ struct ChildMinimum {
 struct NodeScore {
   double parent;      // of the node itself
   double size;        // magnitude of the terms of `parent`
+  double noise;       // of a scan, as a fraction of the scores that it adds up
   double least_gain;  // smaller gains are rounding error
 
-  NodeScore(double parent_score, double score_size)
+  NodeScore(double parent_score, double score_size, double scan_noise)
       : parent(parent_score),
         size(score_size),
+        noise(scan_noise),
         least_gain(split_gain(kRelativeNoise * score_size, 0.0, 0.0)) {}
   NodeScore(const GrowthParams& params, const FixedPoint& fixed, const GradientSum& node)
-      : NodeScore(leaf_score(params.penalties(), fixed.g(node), fixed.h(node))) {}
+      : NodeScore(leaf_score(params.penalties(), fixed.g(node), fixed.h(node)),
+                  hedgerow::scan_noise(params, fixed.h(node))) {}
 
   // What a scan must exceed to be better than `best`; it may skip smaller gains. Fractions and
   // gains round differently, so candidates near the best so far pass and are compared by their
@@ -105,11 +119,11 @@ struct NodeScore {
   // another thread.
   double gain_to_beat(const Split& best, double weight, double min_split_gain) const {
     const double gain = best.weighted_gain() / weight;
-    return gain - kScanNoise * (size + score_difference(gain, min_split_gain));
+    return gain - noise * (size + score_difference(gain, min_split_gain));
   }
 
  private:
-  explicit NodeScore(double score) : NodeScore(score, score) {}
+  NodeScore(double score, double scan_noise) : NodeScore(score, score, scan_noise) {}
 };
 
 // The constants of a node's scores in the histogram's integer units, so that λ and α are converted

@@ -116,6 +116,16 @@ def test_the_next_step_is_tried_only_after_one_that_was_a_gain():
     assert np.isfinite(loss["svm_rbf_c100"])
 
 
+def test_refit_may_be_a_boolean_of_numpy():
+    models = [
+        hr.EnsembleRegressor(REGRESSORS, refit=refit).fit(*DIABETES)
+        for refit in (True, np.True_, False, np.False_)
+    ]
+    alone, also_alone, folds, also_folds = (model.predict(DIABETES[0]) for model in models)
+    np.testing.assert_array_equal(alone, also_alone)
+    np.testing.assert_array_equal(folds, also_folds)
+
+
 def test_models_with_a_refit_know_all_rows():
     refit, folds, both = (
         hr.EnsembleRegressor(REGRESSORS, refit=refit).fit(*DIABETES)

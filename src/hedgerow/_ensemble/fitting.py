@@ -143,7 +143,7 @@ def fit_ensemble(
     baseline = is_baseline.index(True) if any(is_baseline) else None
     members, table, values = _selection(tried, failed, data, ensemble.n_selections, baseline)
     if ensemble.refit:
-        refit = partial(_refitted, fitting, candidates, keep=ensemble.refit == "both")
+        refit = partial(_refitted, fitting, candidates, keep=bool(ensemble.refit == "both"))
         members = [refit(member) for member in members]
     if not any(member.is_encoded for member in members):
         encoded = None
