@@ -249,23 +249,13 @@ std::array<NewLeaf, 2> LaneEngine::make_children(int leaf, const Split& split) {
   return {describe(left), describe(right)};
 }
 
-// Plans the scans of two new leaves and assigns their histograms.
 LanePair LaneEngine::lane_pair(Division& division) {
-  const auto size = [&](std::size_t side) { return at(division.children[side].leaf).rows.count; };
-  const std::size_t small_side = size(0) <= size(1) ? 0 : 1, large_side = 1 - small_side;
-  LeafSearch& of_small = division.children[small_side];
-  LeafSearch& of_large = division.children[large_side];
-  const bool scan_small = division.is_searched[small_side];
-  const bool scan_large = division.is_searched[large_side];
-  LaneLeaf &parent = at(division.leaf), &small = at(of_small.leaf), &large = at(of_large.leaf);
-  const bool subtracts = scan_large && parent.slot >= 0;
-  if (!subtracts) pool_.release(parent.slot);
-  if (scan_small && is_kept(small.rows.count)) small.slot = take_slot(pool_, leaves_);
-  if (scan_large && !subtracts && is_kept(large.rows.count)) {
-    large.slot = take_slot(pool_, leaves_);
-  }
-  if (subtracts) large.slot = std::exchange(parent.slot, -1);
-  return {lane_scan(of_small, scan_small), lane_scan(of_large, scan_large), subtracts};
+  const auto [small_side, subtracts] =
+      plan_pair(division, pool_, leaves_, [&](std::size_t n_rows) { return is_kept(n_rows); });
+  const auto scan = [&](std::size_t side) {
+    return lane_scan(division.children[side], division.is_searched[side]);
+  };
+  return {scan(small_side), scan(1 - small_side), subtracts};
 }
 
 // In items, which take about as long as scanned entries.

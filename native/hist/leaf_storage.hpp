@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -180,6 +181,31 @@ int take_slot(HistogramPool& pool, std::vector<AnyLeaf>& leaves) {
   if (!smallest) return -1;
   pool.release(smallest->slot);
   return pool.acquire();
+}
+
+// Two new leaves: which has fewer rows, and whether the histogram of the other is that of their
+// parent minus that of the smaller.
+struct PairPlan {
+  std::size_t small_side;
+  bool subtracts;
+};
+
+// Gives the leaves of a division that are searched their histograms, if is_kept(number of rows).
+template <class AnyLeaf, class IsKept>
+PairPlan plan_pair(const Division& division, HistogramPool& pool, std::vector<AnyLeaf>& leaves,
+                   IsKept is_kept) {
+  const auto at = [&](int leaf) -> AnyLeaf& { return leaves[static_cast<std::size_t>(leaf)]; };
+  const auto child = [&](std::size_t side) -> AnyLeaf& { return at(division.children[side].leaf); };
+  const std::size_t small_side = child(0).rows.count <= child(1).rows.count ? 0 : 1;
+  const bool scan_small = division.is_searched[small_side];
+  const bool scan_large = division.is_searched[1 - small_side];
+  AnyLeaf &parent = at(division.leaf), &small = child(small_side), &large = child(1 - small_side);
+  const bool subtracts = scan_large && parent.slot >= 0;
+  if (!subtracts) pool.release(parent.slot);
+  if (scan_small && is_kept(small.rows.count)) small.slot = take_slot(pool, leaves);
+  if (scan_large && !subtracts && is_kept(large.rows.count)) large.slot = take_slot(pool, leaves);
+  if (subtracts) large.slot = std::exchange(parent.slot, -1);
+  return {small_side, subtracts};
 }
 
 }  // namespace hedgerow::hist
