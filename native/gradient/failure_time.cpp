@@ -30,9 +30,10 @@ inline double expm1(double x) {
   return std::fabs(x) <= kNear ? series : exp(x) - 1.0;
 }
 
-// P(Z > x) / density(x) of a normal Z, for x ≥ 0: times 1 + x a smooth function of
-// u = (x − 3.75) / (x + 3.75) in [−1, 1], here its Chebyshev series, within 2^-53, as a polynomial.
-// Every fourth term belongs to one of four sums, which are evaluated side by side.
+// P(Z > x) / density(x) of a normal Z, for x ≥ 0. Times 1 + x, it is a smooth function of
+// u = (x − 3.75) / (x + 3.75) in [−1, 1], which is approximated to within 2^-53 by its truncated
+// Chebyshev series, written as a polynomial. The terms are divided among four sums, every fourth
+// term to the same one, which are evaluated side by side.
 inline double mills_ratio(double x) {
   constexpr double coefficient[7][4] = {
       {0x1.30ecee529cb25p+0, -0x1.f411b986a6eebp-3, 0x1.42c739e12c746p-6, 0x1.57713add13ed2p-4},
@@ -132,9 +133,9 @@ struct Logistic {
 };
 
 struct Extreme {
-  // e^z beyond this would leave nothing of other rows; a row farther off counts as one here.
+  // Larger z are clipped to this: sums of e^z over rows would lose all other rows to rounding.
   static constexpr double kFarthest = 40.0;
-  // e^−d of what is as far off makes no difference, not even times the squares of other numbers.
+  // From this d on, e^−d is negligible, even times the squares of other numbers.
   static constexpr double kOutOfSight = 60.0;
   static double exp_z(double z) { return exp(std::min(z, kFarthest)); }
   static double log_survival(double z) { return -exp_z(z); }
@@ -156,7 +157,7 @@ struct Extreme {
   }
 
   // The probability is e^−e^low − e^−e^high = e^−e^low (1 − e^−d), with d = e^high (1 − e^−width).
-  // In parts of d, which may underflow, it stays what it is.
+  // d may underflow, so everything is computed relative to d.
   static Interval between(double low, double high) {
     const double end = std::min(high, kFarthest), w_high = exp(end);
     const double e_width = exp(low - end), part = -expm1(low - end);
@@ -166,7 +167,7 @@ struct Extreme {
     const double of_low = per_d * e_width / part, of_high = per_d * exp(-d) / part;
     const double slope = of_low - of_high;
     const double curve = (w_high - 1.0) * of_high - (w_low - 1.0) * of_low + slope * slope;
-    // Where the upper end is out of sight, w_low² would be subtracted from itself.
+    // If the upper end is negligible, the formula would subtract w_low² from itself.
     return {loss, of_low, of_high, d > kOutOfSight ? slope : curve};
   }
 };
@@ -185,7 +186,7 @@ Row earlier(double z) {
   }
 }
 
-// An interval of this width, all of which has the density of its middle.
+// An interval so short that its density is that of its midpoint throughout.
 template <class Z>
 Row nearly_known(double middle, double width) {
   Row row = Z::observed(middle);
@@ -264,7 +265,7 @@ class Sorter {
 template <class Z, class Quantities>
 void Sorter<Z, Quantities>::take(std::size_t i, double lower, double upper, double score) {
   const double low = (lower - score) / scale_, high = (upper - score) / scale_;
-  // Of the bounds themselves: beside a large score nothing may be left of their difference.
+  // From the bounds themselves: high − low would lose digits if the score is large.
   const double width = (upper - lower) / scale_;
   if (lower == upper) return put(i, kObserved, low);
   if (lower == -kInfinity && upper == kInfinity) return output_.write(i, 0.0, 0.0);

@@ -36,7 +36,7 @@ void apply_weights(const Rows& rows, Strip strip, double* __restrict g, double* 
   }
 }
 
-// A loss of one score: the block's part of each output. The summary adds up strips in their order.
+// A loss of one score: a block of rows of one output. The summary adds up strips in their order.
 template <class Formula>
 void differentiate_output(Formula formula, const Rows& rows, int output, Strip block,
                           const RawGradients& raw, GradientTotals* summary) {

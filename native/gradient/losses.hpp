@@ -26,7 +26,7 @@ struct Rows {
   bool one_tree = false;  // for all outputs: leaf has n entries
 };
 
-// A stretch of rows: the first and how many.
+// Consecutive rows: the first one and their number.
 struct Strip {
   std::size_t begin, count;
 };
@@ -41,7 +41,7 @@ struct LossEntry {
                         const RawGradients& raw, GradientTotals* summary);
 };
 
-// All losses, and the loss of a name; throws std::invalid_argument if there is none.
+// All losses, and the loss with a given name; throws std::invalid_argument if there is none.
 std::span<const LossEntry> loss_table();
 const LossEntry& loss_named(std::string_view name);
 

@@ -16,7 +16,7 @@ namespace {
 typedef std::int32_t Word32 __attribute__((may_alias));
 typedef std::uint64_t Word64 __attribute__((may_alias));
 
-// Floats and integers take turns in the memory of g.
+// The integers replace the floats of g in the same memory.
 void quantise_narrow(const FixedPoint& fixed, float* g, const float* h, std::size_t n) {
   const PackedQuantiser quantiser(fixed);
   auto* rows = reinterpret_cast<Word32*>(g);
@@ -62,7 +62,7 @@ Double8 load_up_to_8(const double* from, std::size_t count) {
   return lanes;
 }
 
-// Adds up the magnitudes of numbers, of which the largest is given, level by level.
+// Adds up the magnitudes of numbers level by level; `largest` is the largest of them.
 LevelSum sum_magnitudes(const double* numbers, std::size_t n, double largest) {
   const LevelSum::Splitter splitter(largest);
   std::array<Double8, LevelSum::kKept> sum = {};

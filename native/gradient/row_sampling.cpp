@@ -78,7 +78,7 @@ std::vector<double> magnitudes(const GradientSampling& sampling,
 }
 
 // The magnitudes as integers, in units of the largest / 2^63, so that sums of them do not depend on
-// any order. 0 only for 0: a row with gradients must have a chance.
+// any order. 0 only for 0: a row with gradients must have a chance of being sampled.
 std::vector<std::uint64_t> sizes(const GradientSampling& sampling,
                                  const std::vector<RawGradients>& outputs, std::size_t n,
                                  const GradientTotals* summary, const Reduction& reduction,
@@ -242,8 +242,9 @@ Probability one_sided(std::span<const std::uint64_t> size, double sample_size, d
   return {boundary.above, 0.0, (sample_size - certain) / (n_total - certain)};
 }
 
-// The slope at which Σ min(1, size × slope) equals the sample size. Sizes from one on are certain
-// if its p would exceed 1 with the slope that samples the rest from those below.
+// The slope at which Σ min(1, size × slope) equals the sample size. Rows from
+// some size on are certain: p would exceed 1 there with the slope that samples the rest of the
+// sample from smaller sizes.
 Probability minimal_variance(std::span<const std::uint64_t> size, double sample_size,
                              double n_total, const Reduction& reduction, int threads) {
   const Boundary boundary = find_boundary(

@@ -5,8 +5,8 @@
 // A new method is an enumerator, a name in kSamplingMethods and a case of choose_probability
 // (row_sampling.cpp).
 //
-// Whether a row is sampled depends on its number in the whole table, of which a worker may have
-// rows [first, first + n) only, and on sums of integers over all rows.
+// Whether a row is sampled depends only on its number in the whole table and on sums of integers
+// over all rows, so that workers that each have some rows, [first, first + n), agree.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct SampledRows {
 };
 
 // Samples rows by the gradients of all outputs, multiplies their gradients by their factors and
-// sets those of the others to 0. `summary`, that of the gradients, becomes that of the new ones.
+// sets those of the others to 0. `summary` is updated from the old gradients to the new ones.
 SampledRows sample_by_gradient(const GradientSampling& sampling, std::uint64_t round,
                                const std::vector<RawGradients>& outputs, std::size_t n,
                                GradientTotals* summary, int threads);

@@ -40,7 +40,7 @@ RawGradients GradientStore::raw(int k) {
   return {nullptr, nullptr, wide_.get() + start};
 }
 
-// The one step in which workers learn of the rows of others.
+// The only step in which workers exchange information about their rows.
 void GradientStore::summarise_all() {
   if (communicator_) {
     Bytes own;

@@ -28,9 +28,9 @@ class GradientStore {
  public:
   // If `vector`, the outputs of a row are stored side by side, for trees of all outputs.
   //
-  // Of a table whose rows are divided among workers, a store has those of one: the units are those
-  // of all rows, so that the sums of the workers can be added. Computing gradients is then
-  // collective.
+  // If the rows of a table are divided among workers, a store has the rows of one worker, but its
+  // units are those of all rows, so that the sums of the workers can be added. Computing gradients
+  // is then collective.
   GradientStore(std::size_t n_rows, int n_outputs, int threads, bool vector = false,
                 std::size_t n_total = 0, std::shared_ptr<Communicator> communicator = nullptr);
 

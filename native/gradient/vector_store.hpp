@@ -15,7 +15,7 @@
 namespace hedgerow {
 
 inline constexpr int kPanelWidth = 8;  // lanes in a panel: of 8 bytes each, a cache line
-// Fewer rows are stored in wide form: time is spent elsewhere, and precision is free.
+// Fewer rows are stored in wide form: it is more precise, and hardly slower.
 inline constexpr std::size_t kOneWordFromRows = 4096;
 
 // Outputs are lanes. Lane 0 is not an output: it holds what a child needs a minimum of, the row's
@@ -84,7 +84,7 @@ bool fits_one_word(const GradientSummary& summary, std::size_t n);
 // The unit of the gradients, hessians or weights of n rows whose magnitudes add up to `sum`.
 double vector_unit(double sum, std::size_t n, bool wide);
 
-// How many rows there are here, and how many in all, whose number decides the units.
+// The number of rows on this worker, and on all workers, which determines the units.
 struct RowCounts {
   std::size_t here, total;
 };
@@ -92,7 +92,8 @@ struct RowCounts {
 // Memory for the rows of all outputs.
 class VectorRows {
  public:
-  // Quantises the raw gradients of all outputs, which follow the first's. If `wide`, they are too.
+  // Quantises the raw gradients of all outputs, stored one output after another. `wide` says
+  // whether raw gradients and result are in wide form.
   VectorGradients quantise(const RawGradients& raw, std::span<const GradientSummary> summary,
                            RowCounts n, bool wide, int threads);
 
