@@ -370,8 +370,9 @@ N_JOBS = Parameter(
     "n_jobs",
     None,
     any_of(NOTHING, THREAD_COUNT),
-    "Number of threads, as in scikit-learn: −1 uses all processors, None as many as are useful. "
-    "The model does not depend on it.",
+    "Number of threads. −1 uses all available CPUs, −2 all but one. None does the same as −1, "
+    "unless the environment variable HEDGEROW_NUM_THREADS is set or the fit runs in a joblib or "
+    "Dask worker, which gets its share of the CPUs. The model does not depend on it.",
     Peers("n_jobs", "n_jobs", "thread_count", ""),
     group="Running",
 )

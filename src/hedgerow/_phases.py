@@ -1,4 +1,4 @@
-"""Where the time of a fit on several workers goes, for those who want to know.
+"""Where the time of a fit on several workers goes, if it is recorded.
 
     with recording() as record:
         cluster.fit(model, X, y, communicator=communicator)

@@ -1,7 +1,7 @@
 """`init_estimator`: an estimator whose predictions are the scores before the first round, F₀.
 
 It is fitted to the training set, and predicts as any estimator does: means, or probabilities of
-classes. The link makes scores of them, such as logarithms or log-odds.
+classes. The link function converts these to scores, such as logarithms or log-odds.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 `CudaEngine` grows the trees of `HistogramEngine`, bit for bit. All trees of a round grow side by
 side, so `grow` computes those of all outputs when it is called for the first. Within a round the
-host queues kernels without looking at numbers of the device; `kernels/state.hpp` describes them.
-Where nothing but the device decides about the next round, it is queued before the host looks at the
-trees of the last: the device does not wait for the host.
+host queues kernels without reading anything back from the device; `kernels/state.hpp` describes
+them. If the next round does not depend on a decision of the host, it is queued before the host
+reads the trees of the last one, so that the device does not wait for the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of a table to the device, and to bins there, with the bins of the CPU.
+"""Copying the numbers of a table to the device, and binning them there as on the CPU.
 
 An array on the host is copied in pieces through pinned memory, by several threads, since one
 thread reads memory more slowly than the device takes it. Where the device has no room for all

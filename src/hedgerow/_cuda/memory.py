@@ -1,6 +1,6 @@
 """How large trees can become, and the memory that a fit needs on the device.
 
-Everything is reserved before the first round, so that a fit that does not fit fails at once.
+Everything is reserved before the first round: a fit that needs too much memory fails at once.
 """
 
 from __future__ import annotations

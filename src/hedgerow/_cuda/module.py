@@ -1,7 +1,7 @@
 """Kernels, compiled when they are needed first, kept in a cache, and tested when they are loaded.
 
 The test checks the arithmetic: if a compiler or a library changes how numbers are rounded, a fit
-ends with an error instead of another model.
+ends with an error instead of a different model.
 """
 
 from __future__ import annotations

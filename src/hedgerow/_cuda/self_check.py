@@ -2,7 +2,7 @@
 
 Compilers make mistakes. NVRTC 13.0, for example, placed two structs at the same address, and the
 totals of gradients were wrong. If the kernels of this machine grow different trees from the CPU, a
-fit ends with an error instead of another model.
+fit ends with an error instead of a different model.
 """
 
 from __future__ import annotations

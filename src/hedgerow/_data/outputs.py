@@ -110,7 +110,7 @@ class ClassOutputs:
         return np.ascontiguousarray(np.concatenate(probabilities, axis=1)[:, self._stored_columns])
 
     def certain(self, votes: NDArray[np.integer[Any]]) -> Floats:
-        """Return the leaf values of a certain class, by its index for each output."""
+        """Return the leaf values that give a class, by its index, probability 1 in each output."""
         return self.values(self._ones(votes))
 
     def votes(self, values: Floats) -> NDArray[np.int32]:

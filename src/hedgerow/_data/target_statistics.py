@@ -5,7 +5,7 @@
 The encoding of a training row must not use its own target, which would leak. So the rows are put in
 a random order, and a row is encoded by rows of its category that precede it (ordered target
 statistics: Prokhorenkova et al., "CatBoost: unbiased boosting with categorical features", 2018). So
-that the first rows do not have almost no predecessors, the order is circular: a row's place on a
+that even the first rows have enough predecessors, the order is circular: a row's place on a
 circle is a hash of its number, and every row uses the same fraction of the circle. An encoding
 depends on the rows of one category and on nothing else. A row to predict is encoded by all training
 rows of its category.

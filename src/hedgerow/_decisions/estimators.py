@@ -84,7 +84,7 @@ class OutputCodeClassifier(_ClassifierOfAnother):
     code_ : array of shape (n_classes, n_columns)
         The code: −1, 0 and 1.
     estimators_ : list of classifiers
-        The classifiers of the columns, whose classes are 0 for −1 and 1 for 1.
+        The binary classifiers, one for each column of the code; their class 0 is −1 of the code.
     {columns}
 
     Examples
@@ -112,11 +112,11 @@ class OutputCodeClassifier(_ClassifierOfAnother):
 
     @property
     def estimators_(self) -> list[Any]:
-        """The classifiers of the columns."""
+        """The binary classifiers, one for each column of the code."""
         return list(self._fitted_model().base_models)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return how well each class agrees with the columns, (n_rows, n_classes).
+        """Return how well each class agrees with the binary classifiers, (n_rows, n_classes).
 
         For two classes, the score of the second, (n_rows,). With probabilities or votes, scores are
         from −1 to 1.
@@ -126,7 +126,7 @@ class OutputCodeClassifier(_ClassifierOfAnother):
         return agreement[:, 1] if len(self.classes_) == 2 else agreement
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class that agrees best with the columns; the first of equally good ones."""
+        """Return the class whose row of the code agrees best; ties go to the first class."""
         decision = self.decision_function(X)
         is_two = decision.ndim == 1
         return self.classes_[(decision > 0.0) * 1 if is_two else decision.argmax(axis=1)]

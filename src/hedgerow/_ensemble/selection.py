@@ -1,8 +1,8 @@
 """The weights of the models of an ensemble, from their out-of-fold predictions.
 
 Greedy selection finds the mean with the smallest loss. That loss is too optimistic, because it was
-minimised on the same rows, and often a few rows decide. So the weights are moved towards those of
-one model, the baseline, the further the less certain it is that the mean is better.
+minimised on the same rows, and often a few rows decide. So the weights are shrunk towards those of
+one model, the baseline: the less certain it is that the mean is better, the more.
 """
 
 from __future__ import annotations

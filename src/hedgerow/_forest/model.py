@@ -32,10 +32,10 @@ _BLOCK = 1 << 21  # weights that are sorted at a time
 class ForestModel:
     """Trees with the schema and bins of their tables, and the outputs of their leaves.
 
-    `sampling` and `n_rows` determine the training rows of each tree; they are not known of a forest
-    of another library, which is the one kind that is not packed. `combinations`, if any, are
-    the features that trees split on instead of the columns; `leaf_targets` are the training targets
-    of each leaf.
+    `sampling` and `n_rows` determine the training rows of each tree; they are unknown for a forest
+    imported from another library, the only kind that is not packed. `combinations`, if any, are the
+    features that trees split on instead of the columns; `leaf_targets` are the training targets of
+    each leaf.
     """
 
     schema: TableSchema

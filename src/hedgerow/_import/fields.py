@@ -1,4 +1,4 @@
-"""Checked access to the fields of a foreign model: every value is hostile until it passed here.
+"""Checked access to the fields of a foreign model: no value is trusted until it is checked here.
 
 Errors name the field, its value and what is allowed; `read_model` adds the name of the file.
 """

@@ -128,8 +128,8 @@ def write_leaf_values(
 def average_inner_nodes(tree: Tree, place: int = 0) -> None:
     """Set the value of each inner node to the mean over its rows; children follow their parents.
 
-    A tree of another library may have no counts of rows: its covers are the weights, or else both
-    children have the same.
+    The trees of another library may have no row counts. Covers are then used as weights or, if
+    there are none either, both children have equal weight.
     """
     value = tree.value[:, place]
     weight = tree.count if tree.count.any() else tree.cover

@@ -1,4 +1,4 @@
-"""`UnpackedForest`: forests of other libraries, whose thresholds are too many to be bins.
+"""`UnpackedForest`: forests of other libraries, which have too many thresholds for bins.
 
 It offers what a `PackedForest` offers to a fitted forest, on the arrays of an `Ensemble`.
 """

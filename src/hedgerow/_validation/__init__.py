@@ -1,4 +1,4 @@
-"""Cross-validation of any estimator: `cross_validate`, and thresholds by it: `tune_threshold`."""
+"""Cross-validation of any estimator: `cross_validate`; and `tune_threshold`, which uses it."""
 
 from hedgerow._validation.cross_validation import cross_validate
 from hedgerow._validation.result import CrossValidation

@@ -1,8 +1,7 @@
-"""A file for partitions that wait for thresholds, which depend on all rows, to become bins.
+"""A file for partitions that cannot be binned yet, because thresholds depend on all rows.
 
 The file has no name, so the system removes it when the worker closes it or is killed. Arrays are
-not read from it but mapped: they take memory only where they are looked at, and `release` gives it
-back.
+memory-mapped: they take memory only where they have been read, and `release` frees it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bounds on the error of ensembles, with what they are made of.
+"""Bounds on the error of ensembles, and the quantities that they consist of.
 
 AdaBoost's training error and its bound, round by round; a forest's strength, the correlation of its
 trees, and the error bound of both (Breiman).

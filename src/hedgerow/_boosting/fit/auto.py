@@ -1,10 +1,11 @@
 """``n_estimators="auto"``: a search for the kinds of trees, the rounds and the learning rate.
 
-Kinds of trees (`kinds.py`) are tried on a holdout by successive halving (`trials.py`). Of those
-that did well, a mean of a few models is put together that is best on the holdout, with replacement:
-a kind can be taken several times, with different random numbers. The models are then fitted to all
-rows. What a trial had learned by its best round, the product of rounds and rate, is spread over as
-many rounds as the budget (`budget.py`) has, because slow learning is a sure gain.
+Kinds of trees (`kinds.py`) are tried on a holdout by successive halving (`trials.py`). Greedy
+selection with replacement then chooses, among the best kinds, a few models whose mean is best on
+the holdout; a kind that is chosen several times gets different random seeds. The models are then
+fitted to all rows. The product of rounds and learning rate at a trial's best round is spread over
+as many rounds as the budget (`budget.py`) allows, because a lower learning rate nearly always
+helps.
 """
 
 from __future__ import annotations

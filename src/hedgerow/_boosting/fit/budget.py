@@ -1,7 +1,7 @@
-"""The work that ``n_estimators="auto"`` may take, in rounds and rows and never in seconds.
+"""The work that ``n_estimators="auto"`` may take.
 
-So the model is the same on every machine. A unit is a round of trees with 31 leaves on all rows of
-the table.
+It is counted in rounds and rows, never in seconds, so that the model is the same on every machine.
+The unit is a round of trees with 31 leaves on all rows of the table.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Budget:
         return max(1, int(self.n_rounds / cost(max_leaves)))
 
     def trial_rounds(self, max_leaves: int | None, rate: float, part: float) -> int:
-        """Return the rounds of a trial: a part of the budget, up to an evaluation."""
+        """Return the rounds of a trial: a part of the budget, in whole evaluation intervals."""
         rounds = self.rounds_of(max_leaves) * part * slowdown(rate)
         return max(1, int(rounds) // ROUNDS_PER_EVALUATION) * ROUNDS_PER_EVALUATION
 

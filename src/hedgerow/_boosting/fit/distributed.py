@@ -1,4 +1,4 @@
-"""What cannot be fitted on several workers yet, refused by name before any work."""
+"""Parameters that several workers do not support yet: refused by name, before any work is done."""
 
 from __future__ import annotations
 

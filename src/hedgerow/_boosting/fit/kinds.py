@@ -1,9 +1,9 @@
-"""The kinds of trees that ``n_estimators="auto"`` tries: what differs between them, and for whom.
+"""The kinds of trees that ``n_estimators="auto"`` tries, and the tables on which each is tried.
 
 No kind suits every table. Small trees suit smooth and additive targets, large ones deep
 interactions. Symmetric ones, with one test for all nodes of a level, overfit less. A random choice
-of columns makes trees differ, but hides the few that matter where most say nothing. Kinds that
-differ also make different errors, which cancel in their mean.
+of columns makes trees differ, but hides the few informative columns if most are uninformative.
+Different kinds also make different errors, which partly cancel in their mean.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The warning about a model without any split, which predicts the same for every row.
 
 Each limit is lifted in turn, and a round is grown without it. The message names the limits that
-make a difference. All of it is about the rows of all workers: they grow the rounds together, so all
-must take the same decisions.
+make a difference. In a distributed fit, the workers grow these rounds together, so every decision
+is based on the rows of all workers.
 """
 
 from __future__ import annotations

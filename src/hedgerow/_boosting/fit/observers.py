@@ -1,7 +1,8 @@
-"""What surrounds every fit of gradient boosting, such as a run of an experiment tracker.
+"""Observers of every fit of gradient boosting, such as a run of an experiment tracker.
 
-An observer is a function of the estimator that returns a context manager: it is entered before the
-fit, gives a callback for its rounds, and leaves after the fit, with its exception if there is one.
+An observer is a function of the estimator that returns a context manager. It is entered before the
+fit, provides a callback for the rounds, and is exited after the fit, with the exception if the fit
+raised one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What grows the rounds of a fit: one boosted model, with dropout (DART), or several (bagging).
+"""Growers of the rounds of a fit: of one boosted model (also DART), or of several to be averaged.
 
-Several are grown side by side, on threads that they share.
+Several models are grown side by side, on threads that they share.
 """
 
 from __future__ import annotations

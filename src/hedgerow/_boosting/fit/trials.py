@@ -2,7 +2,7 @@
 
 All kinds share the bins of a fold. In the first rung each is boosted for a few rounds; the best
 go on until the holdout metric stops improving. A trial keeps its scores of the holdout in
-its best round, so that the metric of a mean of kinds is known without another tree.
+its best round, so that the metric of a mean of kinds can be computed without growing another tree.
 """
 
 from __future__ import annotations
