@@ -195,7 +195,7 @@ FIT = (
     (
         "words as numbers",
         lambda: regressor().fit(X, np.where(Y, "yes", "no")),
-        "y holds strings.*use a classifier",
+        "y contains strings.*use a classifier",
     ),
     ("y sparse", lambda: classifier().fit(X, sp.csr_matrix(Y).T), r"y is sparse.*y\.toarray\(\)"),
     (
@@ -224,12 +224,12 @@ FIT = (
     (
         "X dates",
         lambda: classifier().fit(pd.DataFrame({"day": pd.date_range("2020", periods=40)}), Y),
-        "X, column 'day' holds dates.*numbers",
+        "X, column 'day' contains dates.*numbers",
     ),
     (
         "words for a kernel",
         lambda: hr.SVC().fit(TEXT, Y),
-        "X, column 'town' holds strings.*OneHotEncoder",
+        "X, column 'town' contains strings.*OneHotEncoder",
     ),
     (
         "NaN for a kernel",

@@ -47,7 +47,7 @@ class NoSplitWarning(UserWarning):
 
 
 class ClusterError(HedgerowError, RuntimeError):
-    """A distributed fit cannot continue: a worker failed, left, or did not answer in time."""
+    """A distributed fit cannot continue: a worker failed, disconnected or did not answer."""
 
 
 class DeviceError(HedgerowError, RuntimeError):

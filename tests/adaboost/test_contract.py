@@ -160,8 +160,8 @@ def test_samples_are_checked():
     for samples, message in (
         (3, "samples must be a list"),
         ([[0, 1]], "samples has 1 arrays, but there are n_estimators=2"),
-        ([[0, 1], [0, 100]], r"samples\[1\] holds row numbers outside 0 … 99"),
-        ([[0, 1], [0, -1]], r"samples\[1\] holds row numbers outside"),
+        ([[0, 1], [0, 100]], r"samples\[1\] contains row numbers outside 0 … 99"),
+        ([[0, 1], [0, -1]], r"samples\[1\] contains row numbers outside"),
         ([[0.5], [1]], r"samples\[0\] must be an array of row numbers"),
         ([[], [1]], r"samples\[0\] must be an array of row numbers"),
         ([[[0]], [1]], r"samples\[0\] must be an array of row numbers"),

@@ -110,7 +110,7 @@ def test_m1_ends_at_a_base_model_that_errs_half_of_the_time():
     m1 = hr.AdaBoostClassifier(algorithm="M1", max_depth=2, n_estimators=20).fit(X, FOUR)
     assert 0 < len(m1.estimator_errors_) < 20
     assert (m1.estimator_errors_ < 0.5).all()
-    with pytest.warns(UserWarning, match="errs less than half of the time"):
+    with pytest.warns(UserWarning, match="has an error below 0.5"):
         hr.AdaBoostClassifier(algorithm="M1").fit(X, FOUR)
 
 

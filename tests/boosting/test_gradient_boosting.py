@@ -228,7 +228,7 @@ BAD = {
     "no y": (X, None, None, "y is None"),
     "short y": (X, NUMBERS[:-1], None, "y has 399 values, but X has 400 rows"),
     "deep y": (X, np.ones((400, 2, 1)), None, r"y .*\(400, 2, 1\)"),
-    "strings in y": (X, NUMBERS.astype(str), None, "y holds strings"),
+    "strings in y": (X, NUMBERS.astype(str), None, "y contains strings"),
     "one dimension": (X[:, 0], NUMBERS, None, "X must have two dimensions"),
     "objects": (
         pd.DataFrame({"a": [{}] * 400}),
@@ -296,7 +296,7 @@ def test_targets_of_any_size_are_learned(scale):
 
 @pytest.mark.filterwarnings("ignore::hedgerow.NoSplitWarning")
 def test_targets_whose_squares_vanish_are_refused_but_zeros_are_not():
-    with pytest.raises(DataError, match=r"y holds only numbers up to .*e-179, .*1e-150 or more"):
+    with pytest.raises(DataError, match=r"y contains only numbers up to .*e-179, .*1e-150 or more"):
         regressor().fit(X, NUMBERS * 1e-180)
     np.testing.assert_array_equal(regressor().fit(X, np.zeros(400)).predict(X), 0.0)
 

@@ -73,7 +73,7 @@ def test_targets_and_weights_beyond_single_precision_are_learned_from(scale):
 def test_numbers_that_cannot_be_squared_are_refused(weight):
     X = noise()
     y = np.sign(X[:, 0])
-    with pytest.raises(hr.DataError, match="y holds numbers as large as 1e\\+308"):
+    with pytest.raises(hr.DataError, match="y contains numbers as large as 1e\\+308"):
         R().fit(X, 1e308 * y)
     with pytest.raises(hr.DataError, match="sample_weight: the largest weight is"):
         C().fit(X, y, np.full(len(y), weight))

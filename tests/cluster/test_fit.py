@@ -232,7 +232,7 @@ def test_strings_on_one_worker_and_numbers_on_another():
         model = hr.GradientBoostingRegressor(**SETTINGS)
         return cluster.fit(model, rows, y, communicator=communicator)
 
-    with pytest.raises(DataError, match="'town' holds number and string values"):
+    with pytest.raises(DataError, match="'town' contains number and string values"):
         cluster.run_threads(work, 2)
 
 
@@ -410,7 +410,7 @@ def test_numbers_of_evaluation_sets_differ():
 
 def test_evaluation_rows_of_a_worker_without_rows_are_not_lost():
     X, y = table(200)
-    with pytest.raises(DataError, match="eval_set: worker 2 has 200 rows of it, but none of X"):
+    with pytest.raises(DataError, match="eval_set: worker 2 has 200 rows of it, but no rows of X"):
         fit_two(
             lambda _: hr.GradientBoostingRegressor(**SETTINGS),
             lambda _: {"eval_set": [(X, y)]},

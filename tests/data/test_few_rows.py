@@ -133,13 +133,13 @@ def test_columns_of_few_rows_can_be_had():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"size": "large"}, "column 'size' held numbers in fit, but now holds strings"),
+        ({"size": "large"}, "column 'size' contained numbers in fit, but now contains strings"),
         ({"size": np.inf}, "column 'size' contains infinity"),
-        ({"size": 10**400}, "column 'size' holds a number too large"),
+        ({"size": 10**400}, "column 'size' contains a number too large"),
         ({"colour": 3}, "column 'colour' had strings as its categories in fit"),
         ({"code": "x"}, "column 'code' had numbers as its categories in fit"),
         ({"code": np.inf}, "column 'code' contains infinity"),
-        ({"size": dt.date(2020, 1, 1)}, "column 'size' holds dates"),
+        ({"size": dt.date(2020, 1, 1)}, "column 'size' contains dates"),
         ({"size": [1.0]}, "'size' is a list. Convert columns to a data frame"),
         ({"weight": 3.0}, "In X but not seen in fit: 'weight'"),
     ],

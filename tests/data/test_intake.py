@@ -206,7 +206,7 @@ class TestEveryBackend:
 
     @each_backend
     def test_strings_are_refused_where_categories_are_not_allowed(self, build):
-        with pytest.raises(DataError, match=r"column (3|'colour') holds strings"):
+        with pytest.raises(DataError, match=r"column (3|'colour') contains strings"):
             learn_schema(build(SMALL), categorical_features=None)
 
     @each_backend
@@ -220,7 +220,7 @@ class TestEveryBackend:
     @each_backend
     def test_strings_where_fit_had_numbers_are_refused(self, build):
         schema, _ = learn_schema(build({"a": ("float", [1.0, 2.0])}))
-        with pytest.raises(DataError, match=r"column (0|'a') held numbers in fit"):
+        with pytest.raises(DataError, match=r"column (0|'a') contained numbers in fit"):
             read_table(build({"a": ("string", ["1.0", "2.0"])}), schema)
 
     @each_backend
@@ -424,7 +424,7 @@ class TestArrays:
     def test_huge_integers_in_objects_become_floats(self):
         schema, table = learn_schema(np.array([[2**70], [1]], object))
         assert contents(table, schema) == [[2.0**70, 1.0]]
-        with pytest.raises(DataError, match="column 0 holds a number too large"):
+        with pytest.raises(DataError, match="column 0 contains a number too large"):
             learn_schema(np.array([[10**400], [1]], object))
 
     def test_float_input_is_never_copied_whole(self):
@@ -765,7 +765,7 @@ class TestRefusals:
     def test_dates_and_durations_are_refused_with_advice(self, X):
         with pytest.raises(
             DataError,
-            match=r"X(, column (0|'when').*)? holds dates.*Convert them to meaningful numbers",
+            match=r"X(, column (0|'when').*)? contains dates.*Convert them to meaningful numbers",
         ):
             learn_schema(X)
 
@@ -803,7 +803,7 @@ class TestRefusals:
 
     def test_bytes_and_records_are_refused(self):
         for X in (np.array([[b"a"]]), np.zeros((2, 2), [("a", "f4")])):
-            with pytest.raises(TypeError, match=r"X holds .*neither numbers nor strings"):
+            with pytest.raises(TypeError, match=r"X has the dtype .*neither numbers nor strings"):
                 learn_schema(X)
 
     def test_ragged_lists_are_refused(self):
@@ -943,7 +943,7 @@ OTHERS = {
 @pytest.mark.parametrize("kind", DATES)
 def test_dates_as_strings_are_warned_of(kind, make):
     table = make({"price": np.arange(len(DATES[kind])), "when": DATES[kind]})
-    message = r"X, column 'when' holds dates as strings \(such as '2011.*year, month, weekday"
+    message = r"X, column 'when' contains dates as strings \(such as '2011.*year, month, weekday"
     with pytest.warns(UserWarning, match=message):
         schema, _ = learn_schema(table)
     assert list(schema.categories) == [1]

@@ -388,7 +388,7 @@ REFUSED = {
     "only target": (lambda: one(y=[1]), "no columns besides"),
     "other type": (
         lambda: [one(x=[1], y=[1]), one("b.parquet", x=["1"], y=[1])],
-        "Column 'x' holds int64 in a.parquet, but string in b.parquet",
+        "Column 'x' has the type int64 in a.parquet, but string in b.parquet",
     ),
     "other columns": (
         lambda: [one(x=[1], y=[1]), one("b.parquet", z=[1], y=[1])],
@@ -490,7 +490,7 @@ def test_decimals_and_nulls_are_numbers():
     [
         ({"y": [0.0, None, 1.0]}, {}, "y .*missing|missing.*y|NaN"),
         ({"y": [0.0, 2.0, 1.0], "w": [1.0, -1.0, 1.0]}, {"weight": "w"}, "negative in row 1"),
-        ({"y": ["a", "b", "c"]}, {}, "y holds strings"),
+        ({"y": ["a", "b", "c"]}, {}, "y contains strings"),
     ],
 )
 def test_bad_targets_and_weights_are_refused(columns, roles, message):
@@ -512,7 +512,7 @@ def test_a_table_without_rows_can_be_predicted_but_not_learned():
 
 
 def test_the_target_is_given_once(frame):
-    with pytest.raises(hr.DataError, match="target='y' already"):
+    with pytest.raises(hr.DataError, match="already has target='y'"):
         BOOSTING().fit(table_of(frame, target="y"), frame.y)
     with pytest.raises(hr.DataError, match="needs the target"):
         BOOSTING().fit(table_of(frame))
@@ -642,7 +642,7 @@ def test_offsets_are_columns_of_the_files(tmp_path):
     written = pd.read_parquet(tmp_path / "out.parquet")
     np.testing.assert_array_equal(written.prediction, local.predict(entry[0], offset=entry[3]))
     assert list(written.columns) == ["group", "prediction"]
-    with pytest.raises(hr.DataError, match="offset='exposure' already"):
+    with pytest.raises(hr.DataError, match="already has offset='exposure'"):
         streamed.predict(table, offset=frame.exposure)
     with pytest.raises(hr.ParameterError, match="target and offset both name"):
         hr.ParquetTable(paths, target="y", offset="y")

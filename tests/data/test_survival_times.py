@@ -55,7 +55,7 @@ def test_a_lower_bound_may_be_missing(nothing):
         (TIME[:3], "y has 3 values, but X has 4 rows"),
         (np.array([1.0, np.nan, 2.0, 3.0]), "missing or infinite in row 1"),
         (np.array([1.0, 2.0, np.inf, 3.0]), "missing or infinite in row 2"),
-        (np.array(["a", "b", "c", "d"]), "y holds strings"),
+        (np.array(["a", "b", "c", "d"]), "y contains strings"),
         (SEEN, "y must be a structured array"),
         (np.ones((4, 3)), "y must be a structured array"),
         (np.ones((4, 2, 2)), "y must be a structured array"),

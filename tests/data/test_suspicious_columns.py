@@ -20,7 +20,7 @@ SUSPECTS = {
     "numbers with marks": (
         WITH_MARKS,
         (
-            r"X, column 'x' holds numbers as strings: 3 of 303 values are not numbers "
+            r"X, column 'x' contains numbers as strings: 3 of 303 values are not numbers "
             r"\('\?', 'n/a';"
             r" first in row 100\)\. .*to_numeric.*na_values"
         ),
@@ -30,7 +30,7 @@ SUSPECTS = {
         r"1 of 301 values is not a number \('\?'; first in row 0\)",
     ),
     "few numbers, many rows": (["1", "2", "3", "4", "5", "6", "?"] * 20, "20 of 140 values"),
-    "numbers": (NUMBERS, "holds numbers as strings.*Convert it to numbers"),
+    "numbers": (NUMBERS, "contains numbers as strings.*Convert it to numbers"),
     "thousands": ([f"{k},{k:03d}" for k in range(1, 100)], "in a notation.*such as '1,001'"),
     "currency": ([f"${k}.50" for k in range(100)], "in a notation.*such as '"),
     "percent": ([f"{k}%" for k in range(100)], "in a notation.*such as '"),
@@ -42,7 +42,7 @@ SUSPECTS = {
     "identifiers": ([f"A{k:07d}" for k in range(100)], r"like an identifier.*Drop the column"),
     "text": (
         [f"the house number {k} is too large for us" for k in range(100)],
-        "holds free text.*TfidfVectorizer",
+        "contains free text.*TfidfVectorizer",
     ),
 }
 FINE = {
@@ -108,7 +108,8 @@ def test_an_error_shows_the_value_that_is_no_number():
     with pytest.raises(DataError) as caught:
         read_table(pd.DataFrame({"x": ["3", "4", "?", "5"]}), schema)
     message = (
-        "column 'x' held numbers in fit, but now holds strings: 1 of 4 values is not a number ('?'"
+        "column 'x' contained numbers in fit, but now contains strings: "
+        "1 of 4 values is not a number ('?'"
     )
     assert message in str(caught.value)
     with pytest.raises(DataError, match="each of its strings is a number"):

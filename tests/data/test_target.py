@@ -127,7 +127,7 @@ class TestRegression:
 
     @pytest.mark.parametrize("y", CARRIERS_OF_STRINGS)
     def test_strings_are_refused(self, y):
-        with pytest.raises(DataError, match="y holds strings or categories"):
+        with pytest.raises(DataError, match="y contains strings or categories"):
             read_regression_target(y, 4)
 
     def test_float64_is_not_copied(self):
@@ -227,7 +227,7 @@ class TestBoth:
     def test_what_is_neither_numbers_nor_strings_is_refused(self, read):
         with pytest.raises(DataError, match="Complex data not supported: y"):
             read(np.array([1j, 2j]))
-        with pytest.raises(DataError, match="y holds dates"):
+        with pytest.raises(DataError, match="y contains dates"):
             read(pd.Series(pd.to_datetime(["2020-01-01"])))
         with pytest.raises(DataError, match="y is sparse"):
             read(scipy.sparse.csr_array(np.array([[1], [0]])))
@@ -259,7 +259,7 @@ class TestWeights:
             ([0, 0, 0], "sample_weight is zero in every row"),
             ([1, 2], "sample_weight has 2 values, but X has 3 rows"),
             (np.ones((3, 1)), "sample_weight should be a 1d array"),
-            (["a", "b", "c"], "sample_weight holds strings"),
+            (["a", "b", "c"], "sample_weight contains strings"),
             (0, "sample_weight is zero in every row"),
             (np.nan, "sample_weight contains NaN"),
             (1j, "Complex data not supported: sample_weight"),

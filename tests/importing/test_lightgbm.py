@@ -220,7 +220,7 @@ def test_further_rounds_and_new_leaf_values():
 def test_models_that_cannot_be_continued(kind):
     frame = table()
     model = hr.from_lightgbm(fitted(kind))
-    with pytest.raises(hr.ParameterError, match="a model of LightGBM cannot be continued"):
+    with pytest.raises(hr.ParameterError, match="this model of LightGBM cannot be continued"):
         hr.GradientBoostingRegressor(n_estimators=5).fit(frame, target(frame), init_model=model)
     with pytest.raises(hr.ParameterError, match="refitted"):
         model.refit(frame, target(frame))

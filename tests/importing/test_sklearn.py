@@ -230,7 +230,7 @@ def test_a_pipeline_is_refused_with_a_hint():
 def test_rows_of_training_are_not_known():
     X, y = data()
     model = hr.from_sklearn(ensemble.RandomForestRegressor(n_estimators=3).fit(X, y))
-    with pytest.raises(hr.ParameterError, match="forest of scikit-learn are not known"):
+    with pytest.raises(hr.ParameterError, match="forest imported from scikit-learn are not known"):
         model.permutation_importances(X, y)
     with pytest.raises(hr.ParameterError, match="another library"):
         model.set_params(warm_start=True, n_estimators=5).fit(X, y)

@@ -236,7 +236,7 @@ def test_gaps_are_refused_with_advice():
 
 def test_strings_are_refused_with_advice():
     X = pd.DataFrame({"a": [1.0, 2.0], "town": ["Ur", "Eridu"]})
-    with pytest.raises(DataError, match=r"column 'town' holds strings.*OneHotEncoder.*gower"):
+    with pytest.raises(DataError, match=r"column 'town' contains strings.*OneHotEncoder.*gower"):
         NearestNeighbors().fit(X)
 
 

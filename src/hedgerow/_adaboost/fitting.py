@@ -75,7 +75,7 @@ def fit_classifier(
     rounds, attributes = _boost(*fit, weights, samples, classes)
     if not any(rounds.weights):
         is_m1 = estimator.algorithm == "M1"
-        what = "errs less than half of the time" if is_m1 else "is better than chance"
+        what = "has an error below 0.5" if is_m1 else "is better than chance"
         warn_user(f"No base model {what}: every class gets the same score.")
     return attributes | {
         "classes_": classes,
@@ -311,5 +311,5 @@ def _read_sample(sample: Any, n_rows: int, index: int) -> RowIndices:
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
         raise DataError(f"samples[{index}] must be an array of row numbers.")
     if rows.min() < 0 or rows.max() >= n_rows:
-        raise DataError(f"samples[{index}] holds row numbers outside 0 … {n_rows - 1}.")
+        raise DataError(f"samples[{index}] contains row numbers outside 0 … {n_rows - 1}.")
     return rows.astype(np.intp)

@@ -231,9 +231,9 @@ class BaggingFitting:
         fit_weights = None if by_weight else weights
         if fit_weights is not None and not takes_weights:
             raise ParameterError(
-                f"bootstrap={self.bagging.bootstrap!r} passes sample_weight to the estimator, but "
-                f"estimator={self.estimator!r} does not support it. With bootstrap=True, rows "
-                "are sampled in proportion to their weights instead."
+                f"With bootstrap={self.bagging.bootstrap!r}, sample_weight is passed to the "
+                f"estimator, but estimator={self.estimator!r} does not support it. With "
+                "bootstrap=True, rows are sampled in proportion to their weights instead."
             )
         sampling = self._draws(X.shape, weights if by_weight else None, arguments)
         if samples_by_class(self.bagging.bootstrap):

@@ -61,7 +61,7 @@ def _row_numbers(text: str, n_rows: int) -> Any:
             raise ParameterError(f"--rows {text}: the rows are 0 to {n_rows - 1}.")
         rows += range(int(first), int(last or first) + 1)
     if not rows:
-        raise ParameterError(f"--rows {text} names no row.")
+        raise ParameterError(f"--rows {text} selects no rows.")
     return np.array(rows)
 
 

@@ -75,7 +75,9 @@ def find_task(task: str | None, dataset: LabeledDataset, roles: Roles) -> TaskCh
     if task is None:
         return implied or _inferred(dataset.y, f"column {roles.target!r} (--target)")
     if implied is not None and implied.name != task:
-        raise ParameterError(f"--task {task} contradicts {implied.name}, {implied.why}.")
+        raise ParameterError(
+            f"--task {task} is not possible: the task is {implied.name}, {implied.why}."
+        )
     if task in ("ranking", "survival") and implied is None:
         option = "--qid" if task == "ranking" else "--event"
         raise ParameterError(f"--task {task} needs {option}.")

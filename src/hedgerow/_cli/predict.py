@@ -55,7 +55,9 @@ def predict(
         if interval:
             columns |= _bounds(model, X, coverage or COVERAGE, options)
         if keep in columns:
-            raise ParameterError(f"--id {keep}: the predictions have a column of this name.")
+            raise ParameterError(
+                f"--id {keep}: the predictions already have a column with this name."
+            )
         return first | columns
 
     if isinstance(data, ParquetPaths) and out is not None and out.suffix == ".parquet":

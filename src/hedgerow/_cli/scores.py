@@ -176,8 +176,8 @@ def require_classes(labels: Any, classes: Any) -> None:
     unknown = [label for label in labels.tolist() if label not in expected]
     if unknown:
         raise DataError(
-            f"the target has {listed(list(map(str, unknown)))}, but the classes of the model are "
-            f"{listed(list(map(str, classes)))}."
+            f"the target contains {listed(list(map(str, unknown)))}, but the classes of the model "
+            f"are {listed(list(map(str, classes)))}."
         )
 
 

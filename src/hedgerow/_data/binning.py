@@ -559,7 +559,7 @@ class Binner:
         for name, dtype in cls.STATE.items():
             array = state.get(name)
             if array is None or array.dtype != dtype or array.ndim != 1:
-                raise ModelFileError(f"the bins lack a 1-d {dtype} array {name!r}")
+                raise ModelFileError(f"the bins have no one-dimensional {dtype} array {name!r}")
             setattr(binner, name, np.ascontiguousarray(array))
         binner._check()
         return binner
@@ -615,7 +615,7 @@ def _check_starts(
         or starts[-1] != len(values)
         or (starts[1:] < starts[:-1]).any()  # not np.diff, which may wrap around
     ):
-        raise ModelFileError(f"{name} do not divide the values of {n_features} features")
+        raise ModelFileError(f"{name} are not valid start positions for {n_features} features")
 
 
 def _columns(table: BinnableTable) -> _Columns:

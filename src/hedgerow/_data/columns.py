@@ -195,18 +195,20 @@ def dense_column(csc: Any, j: int) -> NDArray[Any]:
 def array_kind_error(dtype: np.dtype[Any], where: str) -> DataError:
     """Return the error for an array of an unsupported dtype."""
     if dtype.kind == "c":
-        return DataError(f"Complex data not supported: {where} holds {dtype}.")
+        return DataError(f"Complex data not supported: {where} has the dtype {dtype}.")
     if dtype.kind in "mM":
         return dates_error(where, str(dtype))
     return ColumnTypeError(
-        f"{where} holds {dtype}, which is neither numbers nor strings. Decode bytes to strings, "
-        "and split records into one column per field."
+        f"{where} has the dtype {dtype}, which is neither numbers nor strings. Decode bytes to "
+        "strings, and split records into one column per field."
     )
 
 
 def dates_error(where: str, dtype: str) -> ColumnTypeError:
     """Return the error for dates and durations."""
-    return ColumnTypeError(f"{where} holds dates, times or durations ({dtype}). {INSTEAD_OF_DATES}")
+    return ColumnTypeError(
+        f"{where} contains dates, times or durations ({dtype}). {INSTEAD_OF_DATES}"
+    )
 
 
 def refuse_infinite(
@@ -288,7 +290,7 @@ def _numbers(values: list[Any], types: set[type], where: str) -> NDArray[Any]:
     try:
         return np.array([math.nan if is_missing(v) else float(v) for v in values], np.float64)
     except OverflowError as error:
-        raise DataError(f"{where} holds a number too large for float64.") from error
+        raise DataError(f"{where} contains a number too large for float64.") from error
 
 
 def _only_nan_besides_strings(values: list[Any]) -> bool:
@@ -308,7 +310,7 @@ def _encode_strings(values: list[Any]) -> LabelColumn:
 def _objects_error(values: list[Any], kinds: set[str], where: str) -> DataError:
     """Return the error for objects that form no column, with the first offending row."""
     if "complex" in kinds:
-        return DataError(f"Complex data not supported: {where} holds complex numbers.")
+        return DataError(f"Complex data not supported: {where} contains complex numbers.")
     if "other" in kinds:
         row, value = _first_of_kind(values, "other")
         return ColumnTypeError(

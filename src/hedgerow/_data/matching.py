@@ -19,7 +19,7 @@ from hedgerow.exceptions import DataError
 def not_chosen_error(where: str) -> DataError:
     """Return the error for strings where no categorical column is allowed."""
     return DataError(
-        f"{where} holds strings or categories, but categorical_features=None allows none. Use "
+        f"{where} contains strings or categories, but categorical_features=None allows none. Use "
         "categorical_features='auto', or encode the column as numbers."
     )
 
@@ -49,7 +49,7 @@ def _refuse_unknown(
     rows = np.flatnonzero(unknown)
     if rows.size:
         raise DataError(
-            f"{where} holds the category {column.labels[column.codes[rows[0]]]!r} (first in row "
+            f"{where} contains the category {column.labels[column.codes[rows[0]]]!r} (first in row "
             f"{first_row + rows[0]}), which did not occur in fit. Set unknown_category='missing' "
             "to accept it."
         )
@@ -64,7 +64,7 @@ def require_numbers(column: NumericColumn | LabelColumn, where: str) -> NumericC
     if column.kind != "string":
         return NumericColumn(np.array([*column.labels, np.nan], np.float64)[column.codes])
     raise DataError(
-        f"{where} held numbers in fit, but now holds strings: {non_numeric_values(column)}. "
-        "Convert it to numbers, with None or NaN for missing values; in pandas with "
-        "pd.to_numeric(X[...], errors='coerce')."
+        f"{where} contained numbers in fit, but now contains strings: "
+        f"{non_numeric_values(column)}. Convert it to numbers, with None or NaN for missing "
+        "values; in pandas with pd.to_numeric(X[...], errors='coerce')."
     )

@@ -112,8 +112,8 @@ class ParquetFiles:
                     fields[name] = field
                 elif not (pa.types.is_null(field.type) or _same_type(known.type, field.type)):
                     raise DataError(
-                        f"Column {name!r} holds {known.type} in {first.path}, but {field.type} in "
-                        f"{state.path}. All files of a table need the same types."
+                        f"Column {name!r} has the type {known.type} in {first.path}, but "
+                        f"{field.type} in {state.path}. All files of a table need the same types."
                     )
         return pa.schema([fields[field.name] for field in schema])
 

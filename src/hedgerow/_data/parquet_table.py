@@ -453,7 +453,7 @@ def _of_folder(path: str, endings: tuple[str, ...]) -> list[str]:
     if parts:
         pattern = str(Path(path, "**", "*" + endings[0]))
         raise DataError(
-            f"paths={path!r} is partitioned by folders ({listed(parts, 3)}), whose names hold a "
+            f"paths={path!r} is partitioned by folders ({listed(parts, 3)}), whose names contain a "
             "column that the files lack; such datasets are not supported. Write the column into "
             f"the files, or leave it out with a pattern: {pattern!r}."
         )

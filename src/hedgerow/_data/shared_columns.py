@@ -88,7 +88,7 @@ def _common(
     has_numbers = any(len(each) == 2 and each[1] for each in of_tables)
     if has_numbers or len(kinds) > 1:
         found = sorted({*kinds, *(["number"] if has_numbers else [])})
-        raise DataError(f"{where} holds {' and '.join(found)} values, each on some of the workers.")
+        raise DataError(f"{where} contains {' and '.join(found)} values on different workers.")
     if isinstance(column, NumericColumn):  # without a value
         column = LabelColumn(np.full(len(column.values), -1, np.int32), [], labels[0][0])
     known = dict.fromkeys(column.labels)

@@ -374,7 +374,7 @@ def read_series(series: nw.Series[Any], where: str) -> NumericColumn | LabelColu
         raise dates_error(where, str(dtype))
     if dtype.is_nested() or dtype == nw.Binary:
         raise ColumnTypeError(
-            f"{where} holds {dtype}, but an argument must be a string or a number. "
+            f"{where} has the type {dtype}, but an argument must be a string or a number. "
             "Expand it into separate columns, or drop it."
         )
     return read_array(series.to_numpy(), where)
@@ -490,7 +490,7 @@ def as_data_frame(X: Any) -> Any:
         pandas = import_module("pandas")
     except ImportError:
         raise ColumnTypeError(
-            "X holds dicts, which are converted to a pandas data frame here, but pandas is not "
+            "X contains dicts, which are converted to a pandas data frame here, but pandas is not "
             "installed. Pass a data frame of another library, or an array."
         ) from None
     frame = pandas.DataFrame(dict(enumerate(columns)))

@@ -75,7 +75,7 @@ def read_streamed(
         if learned is None:
             convert = _finite(names, at)
             if isinstance(kind := files.kind(positions[at]), LabelColumn) and kind.kind == "string":
-                raise DataError(f"{where} held numbers in fit, but now holds strings.")
+                raise DataError(f"{where} contained numbers in fit, but now contains strings.")
         else:
             convert = partial(_matched, learned, unknown, where)
         sources.append((positions[at], convert))

@@ -73,9 +73,9 @@ def _refuse_flags(y: Any, numbers: tuple[Floats, ...]) -> None:
     for values in numbers:
         if set(np.unique(values)) in ({0.0, 1.0}, {1.0}):
             raise DataError(
-                "y has a column of 0 and 1 next to another. If it is the event indicator, pass a "
-                "data frame or structured array in which it is a bool; if it is a bound of the "
-                "time, name the columns lower and upper."
+                "One of the two columns of y contains only 0 and 1. If it is the event indicator, "
+                "pass a data frame or structured array in which it is a bool; if it is a bound of "
+                "the time, name the columns lower and upper."
             )
 
 

@@ -152,7 +152,9 @@ def _numbers_message(column: LabelColumn, some: Sequence[str], where: str) -> st
         bad = non_numeric_values(column)
         beside = "Turn these into missing values:" if bad.count else "Convert it to numbers,"
         example = "in pandas pd.to_numeric(X[...], errors='coerce')"
-        problem = f"holds numbers as strings: {bad}" if bad.count else "holds numbers as strings"
+        problem = (
+            f"contains numbers as strings: {bad}" if bad.count else "contains numbers as strings"
+        )
         return (
             f"{where} {problem}. Each distinct value becomes a category, so order and distance are "
             f"lost. {beside} {example}, or declare the missing-value markers when reading the file "
@@ -162,7 +164,7 @@ def _numbers_message(column: LabelColumn, some: Sequence[str], where: str) -> st
     alike = sum(bool(_OTHER_NOTATION.fullmatch(one)) for one in some)
     if len(some) > _FEW_NUMBERS and strange and alike >= _NEARLY_ALL * len(some):
         return (
-            f"{where} holds numbers in a notation that is not parsed as numbers (such as "
+            f"{where} contains numbers in a notation that is not parsed as numbers (such as "
             f"{strange[0]!r}), so each becomes a category. Convert it: remove separators, units "
             f"and currency symbols, and use a decimal point. {_AS_CATEGORIES}"
         )
@@ -174,8 +176,8 @@ def _dates_message(some: Sequence[str], where: str) -> str:
     if not dates or len(dates) < _NEARLY_ALL * len(some):
         return ""
     return (
-        f"{where} holds dates as strings (such as {dates[0]!r}). Each becomes a category, so the "
-        f"model learns nothing about other dates. {INSTEAD_OF_DATES} {_AS_CATEGORIES}"
+        f"{where} contains dates as strings (such as {dates[0]!r}). Each becomes a category, so "
+        f"the model learns nothing about other dates. {INSTEAD_OF_DATES} {_AS_CATEGORIES}"
     )
 
 
@@ -187,15 +189,17 @@ def _unique_message(column: LabelColumn, n_distinct: int, some: Sequence[str], w
     words = sum(len(text.split()) for text in some) / len(some)
     if words >= _WORDS_IN_TEXT and n_distinct > 0.5 * n_rows:
         return (
-            f"{where} holds free text (such as {_truncate(some[0])!r}): {n_distinct:,} different "
-            f"values in {n_rows:,} rows, each a category. Turn it into numbers, for example with "
-            f"scikit-learn's TfidfVectorizer and TruncatedSVD, or drop the column. {_AS_CATEGORIES}"
+            f"{where} contains free text (such as {_truncate(some[0])!r}): {n_distinct:,} "
+            f"different values in {n_rows:,} rows, each a category. Turn it into numbers, for "
+            "example with scikit-learn's TfidfVectorizer and TruncatedSVD, or drop the column. "
+            f"{_AS_CATEGORIES}"
         )
     if n_distinct > _NEARLY_ALL * n_rows:
         return (
-            f"{where} holds a different string in nearly every row ({n_distinct:,} in {n_rows:,} "
-            f"rows, such as {_truncate(some[0])!r}), like an identifier, which does not generalize "
-            f"to new rows. Drop the column, or extract the part that rows share. {_AS_CATEGORIES}"
+            f"{where} contains a different string in nearly every row ({n_distinct:,} in "
+            f"{n_rows:,} rows, such as {_truncate(some[0])!r}), like an identifier, which does not "
+            "generalise to new rows. Drop the column, or extract the part that rows share. "
+            f"{_AS_CATEGORIES}"
         )
     return ""
 
@@ -218,8 +222,8 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
         )
     elif n_rows >= _FEW_ROWS and n_classes > 0.5 * n_rows:
         warn_user(
-            f"y has {n_classes:,} classes in {n_rows:,} rows, so most classes have one row and "
-            "cannot be learned. If y is a quantity, use a regressor; an identifier is not a "
+            f"y has {n_classes:,} classes in {n_rows:,} rows, so most classes have only one row "
+            "and cannot be learned. If y is a quantity, use a regressor; an identifier is not a "
             "target.",
             DataWarning,
             about="y",

@@ -56,7 +56,7 @@ def fit_columns(X: Any, y: Any, sample_weight: Any, groups: Any = None) -> tuple
     ):
         if passed is not None and column is not None:
             raise DataError(
-                f"{argument} is passed, but the ParquetTable has {of_table}={column!r} already. "
+                f"{argument} was passed, but the ParquetTable already has {of_table}={column!r}. "
                 "Use one of the two."
             )
     if y is None and X.target is None:
@@ -78,7 +78,7 @@ def fit_offset(X: Any, offset: Any) -> Any:
         return offset
     if offset is not None:
         raise DataError(
-            f"offset is passed, but the ParquetTable has offset={X.offset!r} already. Use one of "
+            f"offset was passed, but the ParquetTable already has offset={X.offset!r}. Use one of "
             "the two."
         )
     return X.read_offset()
@@ -177,7 +177,7 @@ def read_probabilities(
     """
     if not has_columns(y):
         raise DataError(
-            "y must hold a probability for each class, with shape (n_rows, n_classes), for "
+            "y must contain a probability for each class, with shape (n_rows, n_classes), for "
             f"loss='cross_entropy'; its shape is {np.shape(y)}."
         )
     numbers_ = read_number_columns(y, n_rows)
@@ -244,13 +244,13 @@ def read_regression_target(
     largest = workers().largest(float(max(target.max(initial=0.0), -target.min(initial=0.0))))
     if largest > LARGEST:
         raise DataError(
-            f"y holds numbers as large as {largest:.3g}, whose squares overflow. Divide "
+            f"y contains numbers as large as {largest:.3g}, whose squares overflow. Divide "
             f"y by a constant, so that none exceeds {LARGEST:g}."
         )
     if 0.0 < largest < SMALLEST:
         raise DataError(
-            f"y holds only numbers up to {largest:.3g}, whose squares underflow. Multiply y by a "
-            f"constant, so that the largest is {SMALLEST:g} or more."
+            f"y contains only numbers up to {largest:.3g}, whose squares underflow. Multiply y by "
+            f"a constant, so that the largest is {SMALLEST:g} or more."
         )
     return target
 
@@ -260,13 +260,13 @@ def _strings_error(column: LabelColumn, estimator_name: str) -> DataError:
     bad = non_numeric_values(column)
     if column.kind != "string" or bad.count == bad.n_rows:
         return DataError(
-            f"y holds strings or categories (such as {column.labels[0]!r}), but {estimator_name} "
-            "needs a numeric target. Convert y to numbers, or use a classifier."
+            f"y contains strings or categories (such as {column.labels[0]!r}), but "
+            f"{estimator_name} needs a numeric target. Convert y to numbers, or use a classifier."
         )
     fix = "Convert y to numbers, for example with pd.to_numeric(y, errors='coerce')"
     rows = ", and drop the rows that are then missing" if bad.count else ""
     return DataError(
-        f"y holds strings, but {estimator_name} needs a numeric target: {bad}. {fix}{rows}."
+        f"y contains strings, but {estimator_name} needs a numeric target: {bad}. {fix}{rows}."
     )
 
 
@@ -293,7 +293,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
     column, _ = _read_column(sample_weight, "sample_weight")
     if isinstance(column, LabelColumn):
-        raise DataError("sample_weight holds strings or categories, but weights are numbers.")
+        raise DataError("sample_weight contains strings or categories, but weights are numbers.")
     _require_length(len(column.values), n_rows, "sample_weight")
     _require_finite(column, "sample_weight")
     weights = np.ascontiguousarray(column.values, np.float64)
@@ -335,7 +335,7 @@ def _count_of(scores: Sequence[Any]) -> str:
 def _read_offset(column: Any, n_rows: int) -> NDArray[np.float64]:
     read, _ = _read_column(column, "offset")
     if isinstance(read, LabelColumn):
-        raise DataError("offset holds strings or categories, but it is added to scores.")
+        raise DataError("offset contains strings or categories, but it is added to scores.")
     if len(read.values) != n_rows:  # which may be 0: a table without rows can be predicted
         raise DataError(f"offset has {len(read.values)} values, but X has {n_rows} rows.")
     _require_finite(read, "offset")
@@ -343,7 +343,7 @@ def _read_offset(column: Any, n_rows: int) -> NDArray[np.float64]:
     largest = float(np.abs(values).max(initial=0.0))
     if largest > LARGEST:
         raise DataError(
-            f"offset holds numbers as large as {largest:.3g}, whose squares overflow. None may "
+            f"offset contains numbers as large as {largest:.3g}, whose squares overflow. None may "
             f"exceed {LARGEST:g}."
         )
     return values
@@ -372,7 +372,7 @@ def _of_all_workers(
     of_workers = together.objects(distinct)
     are_strings = [part.dtype.kind in "OU" for part in of_workers]
     if any(are_strings) and not all(are_strings):
-        raise DataError(f"{name} holds strings on some workers and numbers on others.")
+        raise DataError(f"{name} contains strings on some workers and numbers on others.")
     every = np.unique(np.concatenate(of_workers))
     return every, np.searchsorted(every, distinct)[index]
 
@@ -390,7 +390,7 @@ def read_numbers_with_missing(values: Any, name: str) -> NDArray[np.float64]:
     """Read numbers as float64, with infinities allowed and NaN for missing values."""
     column, _ = _read_column(values, name)
     if isinstance(column, LabelColumn):
-        raise DataError(f"{name} holds strings or categories: {non_numeric_values(column)}.")
+        raise DataError(f"{name} contains strings or categories: {non_numeric_values(column)}.")
     _require_length(len(column.values), None, name)
     numbers_ = np.array(column.values, np.float64)
     if column.missing is not None:

@@ -46,7 +46,7 @@ def fit_decision(estimator: Estimator, X: Any, y: Any, sample_weight: Any) -> At
     base = _checked_base(estimator, sample_weight)
     if not hasattr(base, "predict_proba"):
         raise ParameterError(
-            f"estimator={type(base).__name__} has no predict_proba, which is needed."
+            f"estimator={type(base).__name__} is not allowed here; it must have predict_proba."
         )
     X, columns, classes, index, weights = _read(X, y, sample_weight)
     rule = read_rule(estimator, classes)

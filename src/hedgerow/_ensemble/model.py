@@ -61,8 +61,8 @@ def decisions_of(base_model: Any, X: Any, n_classes: int) -> Floats:
     decisions = _numbers_of(base_model, "decision_function", X)
     if len(base_model.classes_) < n_classes:
         raise DataError(
-            f"a fold of {type(base_model).__name__} lacks one of the {n_classes} classes, for "
-            "which its decision function has no column."
+            f"the training set of a fold lacks one of the {n_classes} classes, so the decision "
+            f"function of {type(base_model).__name__} has no column for it."
         )
     return decisions
 

@@ -103,7 +103,7 @@ class Forest(LeafEstimator):
                 "estimators for the columns of X. Use predict_trees and apply."
             )
         if not -len(self) <= index < len(self):
-            raise IndexError(f"there is no tree {index}; there are {len(self)}.")
+            raise IndexError(f"there is no tree {index}; the forest has {len(self)} trees.")
         names = ("criterion", *(parameter.name for parameter in (*GROWTH, *TABLE)))
         tree = self._tree(splitter="hist", **{name: getattr(self, name) for name in names})
         return as_fitted(tree, model.tree(index % len(self), self.criterion))
@@ -251,8 +251,8 @@ class Forest(LeafEstimator):
     def _require_known_rows(self) -> None:
         if isinstance(self._fitted_model().forest, UnpackedForest):
             raise ParameterError(
-                f"the training rows of each tree of a forest of {self.origin_.library} are not "
-                "known."
+                f"the training rows of the trees of a forest imported from {self.origin_.library} "
+                "are not known."
             )
 
     def _training_matrix(self, X: Any) -> Any:

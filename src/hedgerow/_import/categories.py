@@ -88,7 +88,9 @@ def code_columns(flat: FlatNodes, columns: Sequence[ForeignColumn]) -> dict[int,
         nodes.setdefault(int(flat.feature[node]), []).append(node)
     for feature in nodes:
         if feature < 0 or not columns[feature].is_categorical:
-            raise ModelFileError(f"a split divides categories of column {feature}, a numeric one.")
+            raise ModelFileError(
+                f"column {feature} is numeric, but a split lists categories of it."
+            )
     missing_left = np.concatenate(
         [np.empty(0, bool), *(tree.missing_left for tree in flat.trees)]
     ).astype(bool)

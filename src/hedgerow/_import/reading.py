@@ -118,8 +118,8 @@ def _read_cbm(data: bytes) -> Any:
         catboost = import_module("catboost")
     except ImportError:
         raise ModelFileError(
-            "a model of CatBoost in its binary format, which catboost must be installed to read. "
-            "Save the model as JSON: save_model(path, format='json')."
+            "the file is a CatBoost model in binary format, which can only be read if catboost is "
+            "installed. Install it, or save the model as JSON: save_model(path, format='json')."
         ) from None
     model = catboost.CatBoost()
     try:
@@ -257,8 +257,8 @@ def from_sklearn(model: Any) -> Any:
     }
     if isinstance(model, Pipeline):
         raise ParameterError(
-            "model is a Pipeline: pass its last step, pipeline[-1]. Its tables are then the output "
-            "of the other steps, pipeline[:-1].transform(X)."
+            "model is a Pipeline: pass its last step, pipeline[-1]. The X of the imported model is "
+            "then the output of the other steps, pipeline[:-1].transform(X)."
         )
     for kinds, read in readers.items():
         if isinstance(model, kinds):

@@ -250,7 +250,7 @@ def _slopes(flat: FlatNodes, number: Indices, n_nodes: int, width: int) -> Linea
     if not parts:
         return None
     if width > 1:
-        raise ModelFileError("linear leaves with several values cannot be read.")
+        raise ModelFileError("linear leaves with several outputs are not supported.")
     old, feature, coefficient = (np.concatenate(each) for each in zip(*parts, strict=True))
     node = number[old]
     by_node = np.argsort(node, kind="stable")

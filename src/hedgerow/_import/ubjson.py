@@ -89,7 +89,7 @@ class _Reader:
         """Return a length."""
         number = self.number(self.take(1))
         if not isinstance(number, int) or number < 0:
-            raise ModelFileError(f"at byte {self.at} a length is {number!r}.")
+            raise ModelFileError(f"the length at byte {self.at} is {number!r}.")
         return number
 
     def text(self) -> str:
@@ -109,9 +109,11 @@ class _Reader:
             self.take(1)
             count = self.length()
         if kind is not None and (count is None or kind in _CONSTANTS):
-            raise ModelFileError(f"at byte {self.at} elements have a type, but no number or size.")
+            raise ModelFileError(f"the container at byte {self.at} has a type, but no count.")
         if count is not None and count > len(self.data) - self.at:
-            raise ModelFileError(f"at byte {self.at} there are fewer than {count} elements.")
+            raise ModelFileError(
+                f"the container at byte {self.at} has fewer than {count} elements."
+            )
         return kind, count
 
     def array(self, depth: int) -> Any:

@@ -210,7 +210,7 @@ def _read_array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
     if dtype is None:
         raise ModelFileError(f"the array {name!r} has the unknown type {tensor['dtype']}")
     if dtype.kind == "b" and np.frombuffer(tensor["data"], np.uint8).max(initial=0) > 1:
-        raise ModelFileError(f"the array {name!r} holds something other than true and false")
+        raise ModelFileError(f"the array {name!r} contains something other than true and false")
     try:
         flat = np.frombuffer(tensor["data"], dtype)
         return flat.astype(dtype.newbyteorder("=")).reshape(tensor["shape"])

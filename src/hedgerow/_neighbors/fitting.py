@@ -81,7 +81,7 @@ def read_training_rows(
         return schema, mixed_matrix(table)
     for j in schema.categories:
         raise DataError(
-            f"{column_label(schema.feature_names, j)} holds strings or categories, which "
+            f"{column_label(schema.feature_names, j)} contains strings or categories, which "
             f"{metric.description} does not support. Encode it as numbers, for example with "
             "scikit-learn's OneHotEncoder in a pipeline, or use metric='gower', which supports "
             "categories."
@@ -127,7 +127,7 @@ def _refuse_negative(distances: Any) -> None:
         row, column = np.unravel_index(distances.argmin(), distances.shape)
         raise DataError(
             f"Negative values in data passed to X: {distances[row, column]} in row {row}, column "
-            f"{column}, but with metric='precomputed' X holds distances."
+            f"{column}, but with metric='precomputed' X contains distances."
         )
 
 

@@ -252,8 +252,8 @@ def _columns(y: Any, n_rows: int, n_columns: int) -> Sequence[Any]:
     array = np.asarray(y)
     if array.shape != (n_rows, n_columns):
         raise DataError(
-            f"y has the shape {array.shape}, but the model predicts {n_columns} columns of "
-            f"{n_rows} rows."
+            f"y has the shape {array.shape}, but the predictions have the shape "
+            f"{(n_rows, n_columns)}."
         )
     return list(array.T)
 

@@ -172,7 +172,7 @@ def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str,
         chart(
             place,
             "Distribution of the residuals",
-            "Actual minus predicted; the outermost bars hold everything beyond them.",
+            "Actual minus predicted; the outermost bars include everything beyond them.",
             histogram_chart(curves["residuals"], "residual"),
         ),
     ]

@@ -58,7 +58,7 @@ def learn_matrix(X: Any, estimator_name: str) -> tuple[TableSchema, Any]:
     if schema.categories:
         where = column_label(schema.feature_names, min(schema.categories))
         raise DataError(
-            f"{where} holds strings or categories, but {estimator_name} needs numeric columns. "
+            f"{where} contains strings or categories, but {estimator_name} needs numeric columns. "
             "Encode the column first, for example with sklearn.preprocessing.OneHotEncoder in a "
             "pipeline."
         )
@@ -129,7 +129,7 @@ def _refuse(X: Any, names: Names | None, estimator_name: str) -> NoReturn:
             )
     first = int(np.abs(stored.data).argmax())
     raise DataError(
-        f"{column_label(names, int(column[first]))} holds {stored.data[first]:.3g} (row "
+        f"{column_label(names, int(column[first]))} contains {stored.data[first]:.3g} (row "
         f"{row[first]}); squares of such numbers overflow. Scale the column, for example "
-        f"with sklearn.preprocessing.StandardScaler, so that none exceeds {LARGEST:g}."
+        f"with sklearn.preprocessing.StandardScaler, so that no value exceeds {LARGEST:g}."
     )

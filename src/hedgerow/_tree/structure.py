@@ -161,7 +161,7 @@ class Tree(_Nodes):
             Threads to use.
         """
         if self.split_bin is None:
-            raise ValueError("a tree taken from a model no longer knows its bins")
+            raise ValueError("the trees of a stored model have no bins")
         if self.slopes is not None:
             raise ValueError("leaves with slopes need numbers, not bins")
         _native.add_tree_binned(

@@ -183,8 +183,8 @@ def _require_agreement(terms: Sequence[_Terms]) -> None:
     for rank, idle in enumerate(terms):
         if ranks and rank not in ranks and any(idle.eval_rows):
             raise DataError(
-                f"eval_set: worker {rank} has {max(idle.eval_rows)} rows of it, but none of X. "
-                "Pass them on workers that have rows of X; the others only wait for the model."
+                f"eval_set: worker {rank} has {max(idle.eval_rows)} rows of it, but no rows of X. "
+                "Pass evaluation sets only on workers that have rows of X."
             )
     for rank in ranks[1:]:
         _require_same_terms(terms[ranks[0]], terms[rank], ranks[0], rank)

@@ -134,7 +134,7 @@ class InboxCommunicator(MessageCommunicator):
     def _call(self, kind: int, parts: Sequence[bytes]) -> list[bytes]:
         self._raise_if_ended()
         for rank, why in self._lost.items():
-            self._fail(f"worker {rank} has left: {why}")
+            self._fail(f"worker {rank} has disconnected: {why}")
         own = bytes(parts[self.rank])
         self._send_parts(kind, parts)
         received = self._wait(kind)
@@ -166,7 +166,7 @@ class InboxCommunicator(MessageCommunicator):
         missing = [rank for rank in self._others() if rank not in messages]
         for rank in missing:
             if rank in self._lost:
-                return f"worker {rank} has left: {self._lost[rank]}"
+                return f"worker {rank} has disconnected: {self._lost[rank]}"
             if now - self._last_sign[rank] > self._silence:
                 return f"worker {rank} has not responded for {self._silence:g} s"
         if missing and now > deadline:

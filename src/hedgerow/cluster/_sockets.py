@@ -194,7 +194,7 @@ class SocketCommunicator(MessageCommunicator):
                 except _BadMessageError as error:
                     return f"worker {peer} {error}"
                 except (OSError, MemoryError) as error:
-                    return f"worker {peer} has left: {error}"
+                    return f"worker {peer} has disconnected: {error}"
                 if events:
                     poll.modify(descriptor, events)
                 else:
@@ -385,7 +385,7 @@ class _Link:
                     return None
             kind, number, length = _HEADER.unpack(self._header)
             if length > MOST_BYTES:
-                raise _BadMessageError(f"has left: a message of {length} bytes was announced")
+                raise _BadMessageError(f"sent an invalid message, of {length} bytes")
             if self._payload is None:
                 self._payload, self._n_read = bytearray(min(length, _STEP)), 0
             elif len(self._payload) < length:

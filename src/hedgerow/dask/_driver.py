@@ -170,7 +170,7 @@ class FitRun:
                         attempt.end()
             if len(losses) > self.settings.retries:
                 raise ClusterError(
-                    f"The fit was given up after {len(losses)} attempts: {losses[-1]}."
+                    f"The fit failed, after {self.settings.retries:g} retries: {losses[-1]}."
                 )
 
     def _addresses(self) -> tuple[str, ...]:
@@ -402,7 +402,7 @@ class Attempt:
         present = workers_of(self.client)
         for address in self.addresses:
             if present.get(address) != "running":
-                state = f"is {present[address]}" if address in present else "has left"
+                state = f"is {present[address]}" if address in present else "has disconnected"
                 raise LostError(f"the Dask worker {address} {state}", [address])
         wants = now >= self.next_checkpoint
         writer = self.active[0] if wants else ""
@@ -421,7 +421,7 @@ class Attempt:
             if answer.checkpoint is not None:
                 self.fit.checkpoint, self.checkpoint_digest = answer.checkpoint, answer.digest
         elif answer is None:
-            raise LostError(f"the Dask worker {address} has forgotten the fit: it was restarted")
+            raise LostError(f"the Dask worker {address} was restarted during the fit")
         elif monotonic() - self.last_answer[address] > self.plan.silence:
             raise LostError(
                 f"the Dask worker {address} has not responded for {self.plan.silence:g} s",
@@ -528,7 +528,7 @@ def ask(
             )
         except (TimeoutError, OSError, ValueError, KeyError) as error:
             return TimeoutError(str(error) or f"no answer within {seconds:g} s")
-        return answers.get(address, ConnectionError("it has left"))
+        return answers.get(address, ConnectionError("it has disconnected"))
 
     async def every() -> list[Any]:
         return list(await asyncio.gather(*map(one, addresses)))

@@ -329,7 +329,7 @@ def end_session(fit_id: str, reason: str, dask_worker: Worker) -> bool:
 
 def _watch_driver(session: Session, worker: Worker) -> None:
     """End a session by itself if the driver does not call any more."""
-    reason = "the driver of the fit has left"
+    reason = "the driver of the fit has disconnected"
     while not session.over.wait(1.0):
         if monotonic() - session.last_call > session.plan.patience:
             end_session(session.plan.fit_id, reason, worker)
@@ -413,7 +413,7 @@ def _faster(
     if not trouble and session.sockets is not None:
         return session.sockets
     if plan.transport == "sockets" and len(plan.addresses) > 1:
-        raise ClusterError(f"Sockets do not connect the workers: {trouble[0].decode()}")
+        raise ClusterError(f"The workers cannot connect through sockets: {trouble[0].decode()}")
     return through_dask
 
 

@@ -111,7 +111,7 @@ def _contents(model: Any, index: int) -> tuple[Tree, Any, Sequence[str], Say]:
         chosen = inner.ensemble.tree(index % inner.ensemble.n_trees)
         say = _added if inner.classes is not None else _predicted
         return chosen, inner.schema, _names(inner.schema), say
-    raise ParameterError(f"model: a {type(model).__name__} has no trees of this library.")
+    raise ParameterError(f"model: a {type(model).__name__} has no trees of Hedgerow.")
 
 
 def _names(schema: Any) -> Sequence[str]:

@@ -328,7 +328,7 @@ def _read_background(trees: AdditiveTrees, background: Any) -> Rows:
         require_rows(*matrix.shape)
         return matrix
     except DataError as error:
-        raise DataError(f"background, a table like X: {error}") from error
+        raise DataError(f"background must be a table like X: {error}") from error
 
 
 def _column_means(scores: Floats) -> Floats:

@@ -92,7 +92,7 @@ class LearningCurveDisplay(Display):
             return cls(**_parts(model, X, y, metric)).plot(ax)
         raise ParameterError(
             f"model: {type(model).__name__} is not allowed; it must be a fitted boosted model, "
-            "stagewise model, AdaBoost or forest of Hedgerow."
+            "stagewise model, AdaBoost model or forest of Hedgerow."
         )
 
     def _draw(self) -> None:

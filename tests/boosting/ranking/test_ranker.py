@@ -196,7 +196,7 @@ def test_columns_that_tell_no_queries_are_refused(column, message):
         (Y + 29, {}, "needs ints up to 30"),
         (Y, {"loss": "map"}, "loss='map' needs 0 or 1"),
         (Y, {"gain": [0, 1, 2]}, "gain has 3 numbers"),
-        (Y.astype(str), {}, "y holds strings"),
+        (Y.astype(str), {}, "y contains strings"),
         (np.where(Y == 0, np.nan, Y), {}, "y contains NaN"),
     ],
 )

@@ -157,7 +157,7 @@ def test_predictions_are_risks_or_times():
     [
         (lambda m: m.predict_survival_function(X, [-1.0]), hr.DataError, "times must be"),
         (lambda m: m.predict_survival_function(X, [np.nan]), hr.DataError, "times must be"),
-        (lambda m: m.predict_survival_function(X, ["x"]), hr.DataError, "times holds strings"),
+        (lambda m: m.predict_survival_function(X, ["x"]), hr.DataError, "times contains strings"),
         (lambda m: m.predict_survival_function(X, 1.0), hr.DataError, "times should be a 1d"),
         (lambda m: m.predict_quantile(X, 1.0), hr.ParameterError, "quantile=1.0"),
         (lambda m: m.predict_quantile(X, None), hr.ParameterError, "quantile=None"),

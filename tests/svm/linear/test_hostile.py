@@ -114,9 +114,9 @@ def test_numbers_too_large_to_compute_with_are_refused():
     X = np.eye(4)
     X[2, 1] = 1e150
     for table in (X, sp.csr_array(X)):
-        with pytest.raises(DataError, match=r"column 1 holds 1e\+150 \(row 2\).*StandardScaler"):
+        with pytest.raises(DataError, match=r"column 1 contains 1e\+150 \(row 2\).*StandardScaler"):
             LinearSVC().fit(table, [0, 1, 0, 1])
-    with pytest.raises(DataError, match="y holds numbers as large as"):
+    with pytest.raises(DataError, match="y contains numbers as large as"):
         LinearSVR().fit(np.eye(2), [1e150, 0.0])
 
 
@@ -137,7 +137,7 @@ def test_gaps_are_refused_with_advice(machine):
 
 def test_strings_are_refused_with_advice():
     table = pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]})
-    with pytest.raises(DataError, match=r"'colour' holds strings.*OneHotEncoder"):
+    with pytest.raises(DataError, match=r"'colour' contains strings.*OneHotEncoder"):
         LinearSVC().fit(table, [0, 1])
 
 

@@ -579,9 +579,9 @@ def _require_sampling_possible(problem: Problem, settings: Settings, train: Data
         raise ParameterError("sampling='group' samples whole groups: pass groups to fit.")
     if sampling not in ("uniform", "balanced") and subsample == 1.0:
         raise ParameterError(
-            f"sampling={sampling!r} samples the fraction subsample of the rows, but "
-            f"subsample={settings.estimator.subsample!r} is all of them. Set a number below 1, "
-            "such as subsample=0.5."
+            f"sampling={sampling!r} needs subsample, the fraction of rows to sample, to be below "
+            f"1, but subsample={settings.estimator.subsample!r} uses all rows. Set a smaller "
+            "fraction, such as subsample=0.5."
         )
 
 

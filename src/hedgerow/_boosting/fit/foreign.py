@@ -14,7 +14,7 @@ def require_ours(fitted: Estimator, model: BoostedModel) -> None:
     why = _objection(model) if hasattr(fitted, "origin_") else None
     if why is not None:
         raise ParameterError(
-            f"a model of {fitted.origin_.library} cannot be continued or refitted if {why}."
+            f"this model of {fitted.origin_.library} cannot be continued or refitted: {why}."
         )
 
 

@@ -161,10 +161,10 @@ def base_score_of(loss: BaseLoss, train: Dataset) -> Floats:
     base_score = loss.base_score_given(np.ascontiguousarray(offset.T), target, weights)
     if not np.isfinite(base_score).all():
         raise DataError(
-            "offset: its numbers differ so much, from "
+            "offset: its values range from "
             f"{workers().smallest(offset.min(initial=np.inf)):.3g} to "
-            f"{workers().largest(offset.max(initial=-np.inf)):.3g}, that the loss overflows. An "
-            "offset is added to scores: for a log link it is the logarithm of a factor."
+            f"{workers().largest(offset.max(initial=-np.inf)):.3g}, so that the loss overflows. An "
+            "offset is added to scores: with a log link, it is the logarithm of a factor."
         )
     return base_score
 

@@ -216,8 +216,8 @@ class KernelSVM(SVM):
             warn_user(
                 f"{name} ended after {worst.n_iter} steps (max_iter={self.max_iter}) with a "
                 f"duality gap of {100 * worst.relative_gap:.3g} % of the objective (tol="
-                f"{self.tol:g}), by which it may exceed the optimum. Scale the columns of X, "
-                "reduce C, or increase max_iter or tol.",
+                f"{self.tol:g}): the objective may exceed the optimum by that much. Scale the "
+                "columns of X, reduce C, or increase max_iter or tol.",
                 ConvergenceWarning,
             )
         if rows.kernel.is_surely_definite or not len(support):
@@ -256,7 +256,7 @@ class KernelSVM(SVM):
         scores = model.scores(queries, effective_n_jobs(self.n_jobs))
         if not np.isfinite(scores).all():
             raise DataError(
-                f"X holds numbers so large that the kernel of {type(self).__name__} overflows. "
+                f"X contains numbers so large that the kernel of {type(self).__name__} overflows. "
                 "Scale the columns as in fit."
             )
         return scores

@@ -140,8 +140,8 @@ class HardMargin:
             raise DataError(
                 "C=inf requires a hard margin, but the classes cannot be separated with this "
                 "kernel, or only barely: the distance between their convex hulls is at most "
-                f"{distance:.3g}, that between rows up to {self.width:.3g}, and the duality gap is "
-                "infinite. Use a finite C, or a kernel that separates the classes."
+                f"{distance:.3g}, whereas rows are up to {self.width:.3g} apart, and the duality "
+                "gap is infinite. Use a finite C, or a kernel that separates the classes."
             )
 
 

@@ -86,8 +86,8 @@ def gamma_of(gamma: float | str, X: Any, threads: int = 1) -> float:
     scale = 1.0 / (n_features * variance)
     if not math.isfinite(scale):
         raise DataError(
-            "X holds numbers so small that 1 / variance, for gamma='scale', is infinite. Scale the "
-            "columns, for example with sklearn.preprocessing.StandardScaler."
+            "X contains numbers so small that 1 / variance, for gamma='scale', is infinite. Scale "
+            "the columns, for example with sklearn.preprocessing.StandardScaler."
         )
     return scale
 
@@ -407,7 +407,7 @@ def require_moderate_kernels(kernel: Kernel, X: Any) -> None:
         base, power = kernel.gamma * base + abs(kernel.coef0), kernel.degree
     if base > 1.0 and power * math.log10(base) > math.log10(LARGEST_KERNEL):
         raise DataError(
-            f"X holds numbers so large that values of the {kernel.name} kernel exceed "
+            f"X contains numbers so large that values of the {kernel.name} kernel exceed "
             f"{LARGEST_KERNEL:g}. Scale the columns, for example with "
             "sklearn.preprocessing.StandardScaler."
         )
