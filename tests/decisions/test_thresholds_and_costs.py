@@ -123,7 +123,7 @@ def test_a_choice_makes_a_classifier_and_a_picture():
 @pytest.mark.parametrize(
     ("parameters", "says"),
     [
-        ({"estimator": hr.LinearSVC()}, "has no predict_proba"),
+        ({"estimator": hr.LinearSVC()}, "must have predict_proba"),
         ({"decision_threshold": 1.5}, "decision_threshold=1.5"),
         ({"decision_threshold": 0.5, "cost_matrix": np.eye(2)}, "not both"),
         ({"decision_threshold": 0.5, "pos_label": "no"}, "pos_label='no'"),
