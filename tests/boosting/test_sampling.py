@@ -131,8 +131,8 @@ def test_models_do_not_depend_on_threads(sampling):
     [
         ({"sampling": "group", "subsample": 0.5}, "pass groups to fit"),
         ({"sampling": "balanced"}, "samples rows by class"),
-        ({"sampling": "gradient"}, r"subsample='auto' is all"),
-        ({"sampling": "minimal_variance"}, r"subsample='auto' is all"),
+        ({"sampling": "gradient"}, r"subsample='auto' uses all rows"),
+        ({"sampling": "minimal_variance"}, r"subsample='auto' uses all rows"),
         ({"sampling": "goss"}, "sampling='goss' is not allowed"),
     ],
 )
