@@ -96,6 +96,33 @@ def test_the_caller_alone_owns_what_it_runs():
     assert testing.count_owned_visits(1, 20, visits(20)) == 20
 
 
+NO_TASK = 2**32  # fails
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    n_threads=st.integers(1, 8),
+    each=st.integers(1, 9),
+    n_stages=st.integers(0, 12),
+    n_owned=st.integers(0, 12),
+)
+def test_no_task_of_a_stage_begins_before_the_stage_that_it_waits_for_has_ended(
+    n_threads, each, n_stages, n_owned
+):
+    seen = visits(each * n_stages)
+    assert testing.count_early_tasks(n_threads, each, min(n_owned, n_stages), NO_TASK, seen) == 0
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("n_owned", [0, 2])
+@pytest.mark.parametrize("failing", [0, 3, 17, 29])
+def test_no_task_waits_for_a_stage_that_has_failed(failing, n_owned):
+    for _ in range(50):
+        with pytest.raises(RuntimeError, match="a task failed"):
+            testing.count_early_tasks(4, 5, n_owned, failing, visits(30))
+    assert visits_each_index_once(4, 100)
+
+
 def test_a_nested_region_visits_every_pair_once():
     seen = visits(40 * 30)
     testing.count_nested_visits(3, 30, seen)

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
@@ -12,10 +13,12 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "bind/gil.hpp"
 #include "core/interrupt.hpp"
 #include "core/owned_tasks.hpp"
+#include "core/stages.hpp"
 #include "core/threads.hpp"
 
 namespace hedgerow::bind_threads {
@@ -59,6 +62,36 @@ std::size_t count_owned_visits(int threads, std::size_t each, Visits visits) {
     at_home += owner(i) == static_cast<std::size_t>(slot);
   });
   return at_home;
+}
+
+// Runs stages of `each` tasks, one visit each, of which every other one waits for the last but one.
+// The last `n_owned` stages have owners. Returns how many tasks began before what they wait for had
+// ended. Task `failing` throws instead.
+std::size_t count_early_tasks(int threads, std::size_t each, std::size_t n_owned,
+                              std::size_t failing, Visits visits) {
+  const std::size_t n_stages = visits.size() / each, n_shared = n_stages - n_owned;
+  std::vector<std::size_t> finished(n_stages, 0);
+  std::atomic<std::size_t> n_early{0};
+  std::vector<hedgerow::Stage> stages(n_stages);
+  for (std::size_t s = 0; s < n_stages; ++s) {
+    const std::size_t before = std::min(s / 2 * 2, n_shared);  // of which it waits for the last
+    if (before > 0) stages[s].after = static_cast<int>(before) - 1;
+    stages[s].n_tasks = each;
+    stages[s].run = [=, &finished, &n_early](std::size_t i, int) {
+      if (s * each + i == failing) throw std::runtime_error("a task failed");
+      n_early += before > 0 && finished[before - 1] == 0;
+      visits(s * each + i) += 1;
+    };
+    stages[s].finish = [=, &finished] {
+      for (std::size_t i = 0; i < each; ++i) {
+        finished[s] += static_cast<std::size_t>(visits(s * each + i));
+      }
+    };
+    if (s >= n_shared) stages[s].owner = [](std::size_t i) { return i; };
+  }
+  hedgerow::run_stages(threads, stages);
+  const auto is_complete = [&](std::size_t n_visits) { return n_visits == each; };
+  return n_early + (std::all_of(finished.begin(), finished.end(), is_complete) ? 0 : 1);
 }
 
 void count_nested_visits(int threads, std::size_t inner, Visits visits) {
@@ -168,6 +201,8 @@ inline void bind(nb::module_& m) {
   testing.def("count_visits", count_visits, "threads"_a, "visits"_a.noconvert(), release);
   testing.def("count_owned_visits", count_owned_visits, "threads"_a, "each"_a,
               "visits"_a.noconvert(), release);
+  testing.def("count_early_tasks", count_early_tasks, "threads"_a, "each"_a, "n_owned"_a,
+              "failing"_a, "visits"_a.noconvert(), release);
   testing.def("count_nested_visits", count_nested_visits, "threads"_a, "inner"_a,
               "visits"_a.noconvert(), release);
   testing.def("count_team_visits", count_team_visits, "teams"_a, "threads_each"_a, "inner"_a,

@@ -11,7 +11,6 @@
 #include "core/threads.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <atomic>
@@ -27,6 +26,7 @@
 #endif
 
 #include "core/interrupt.hpp"
+#include "core/spin.hpp"
 
 namespace hedgerow {
 namespace {
@@ -40,9 +40,8 @@ constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 // How long a thread waits awake before it sleeps. The regions of a small fit follow each other
 // within tens of microseconds, and waking a sleeper costs 18 to 70 (measured on two virtual cores):
-// 100 trees on 10,000 rows took 0.13 s with a wait of 30 µs and 0.10 s with 200. After the first
-// part of the wait the thread offers its core to any other that could run.
-constexpr std::chrono::microseconds kSpin{30}, kPatience{200};
+// 100 trees on 10,000 rows took 0.13 s with a wait of 30 µs and 0.10 s with 200.
+constexpr std::chrono::microseconds kPatience{200};
 constexpr std::chrono::milliseconds kLongestNap{20};
 
 constexpr std::size_t kCacheLine = 64;
@@ -108,26 +107,9 @@ constinit Team whole{all_workers};
 #endif
 thread_local Team* own_team = &whole;
 
-void relax() {
-#if defined(__x86_64__)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Spins until `state` is no longer `from`; returns false if that takes too long.
+// Waits until `state` is no longer `from`; returns false if that takes too long.
 bool spin_while(const std::atomic<int>& state, int from) {
-  const auto start = std::chrono::steady_clock::now();
-  for (auto waited = start - start; waited < kPatience;
-       waited = std::chrono::steady_clock::now() - start) {
-    for (int i = 0; i < 16; ++i) {
-      if (state.load(std::memory_order_acquire) != from) return true;
-      relax();
-    }
-    if (waited > kSpin) sched_yield();
-  }
-  return false;
+  return spin_until([&] { return state.load(std::memory_order_acquire) != from; }, kPatience);
 }
 
 // To be called while an exception is handled: the region will rethrow the first.

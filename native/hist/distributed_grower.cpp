@@ -455,7 +455,7 @@ void DistributedEngine::make_histograms(std::span<Division> divisions) {
   std::vector<RowDivision> divided;
   for (const Division& division : divisions) {
     at(division.leaf).is_waiting = false;
-    divided.push_back({at(division.leaf).rows, &division.split});
+    divided.push_back({at(division.leaf).rows, &division.split, {}});
   }
   rows_.divide(divided);
   for (std::size_t i = 0; i < divisions.size(); ++i) {

@@ -99,9 +99,10 @@ void clear(int n_codes, GradientSum* histogram) {
   for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(GradientSum) * kRun); });
 }
 
-// A part of a row set: rows [begin, end); the first part has begin 0.
+// A part of a row set: rows [begin, end). The first part sets histograms, others add to them.
 struct RowPart {
   std::size_t begin, end;
+  bool is_first;
 };
 
 template <int K, bool kGather, bool kContiguous>
@@ -115,7 +116,7 @@ void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const G
                  for (int k = 0; k < K; ++k) words[k * kColumnStride + bin[offset[k]]] += word;
                });
   for (int k = 0; k < K; ++k, words += kColumnStride, histogram += kColumnStride) {
-    if (part.begin == 0) {
+    if (part.is_first) {
       spill<true>(gradients.fixed, group.n_codes[k], words, histogram);
     } else {
       spill<false>(gradients.fixed, group.n_codes[k], words, histogram);
@@ -127,7 +128,7 @@ template <int K, bool kGather, bool kContiguous, bool kPackedRows>
 void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
               RowPart part, GradientSum* histogram) {
   const Offsets<K, kContiguous> offset(group);
-  if (part.begin == 0) {
+  if (part.is_first) {
     for (int k = 0; k < K; ++k) clear(group.n_codes[k], histogram + k * kColumnStride);
   }
   Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
@@ -184,10 +185,10 @@ AddRows add_rows_for(const ColumnGroup& group, bool gather) {
 
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Accumulators& words,
-                      GradientSum* histograms) {
+                      GradientSum* histograms, bool adds) {
   const std::size_t chunk = gradients.fixed.packed ? gradients.fixed.words_to_spill() : kChunk;
   for (std::size_t begin = 0; begin < rows.count; begin += chunk) {
-    const RowPart part{begin, std::min(rows.count, begin + chunk)};
+    const RowPart part{begin, std::min(rows.count, begin + chunk), begin == 0 && !adds};
     for (const ColumnGroup& group : groups) {
       GradientSum* histogram = histograms + (group.first - groups.front().first) * kColumnStride;
       add_rows_for(group, rows.ids != nullptr)(bins, group, gradients, rows, part, words,

@@ -44,10 +44,11 @@ struct alignas(64) Accumulators {
 
 // Writes the histograms of the columns of one or more groups of the same block, side by side. For a
 // column with few codes only their entries are written, up to the next multiple of kRun, and the
-// last kRun entries, which include the missing bin.
+// last kRun entries, which include the missing bin. `adds`: the rows are added to those that the
+// histograms have already.
 void build_histograms(const BinnedView& bins, std::span<const ColumnGroup> groups,
                       const Gradients& gradients, const RowSet& rows, Accumulators& words,
-                      GradientSum* histograms);
+                      GradientSum* histograms, bool adds = false);
 
 // parent -= child for a column with n_codes codes: what remains is the other child.
 void subtract_histogram(int n_codes, const GradientSum* child, GradientSum* parent);

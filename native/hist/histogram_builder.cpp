@@ -6,8 +6,13 @@
 namespace hedgerow::hist {
 namespace {
 
-// Rows that justify a histogram of their own, which is added to the others.
-constexpr std::size_t kRowsPerRun = 8192;
+// Nodes with fewer rows are divided by columns: histograms of each thread would have to be added
+// up.
+constexpr std::size_t kRowsToDivide = 16'384;
+// The fewest rows of a run: accumulators are spilled about as often anyway.
+constexpr std::size_t kRowsPerRun = 4000;
+// Runs of the root for each thread: threads that are slower than others have fewer of them.
+constexpr std::size_t kRunsPerThread = 4;
 // Bytes of a table that fits into the second-level cache of a core, beside gradients and
 // histograms.
 constexpr std::size_t kSmallTable = std::size_t{1} << 20;
@@ -40,7 +45,10 @@ Buffer<Accumulators> make_accumulators(int threads) {
 }  // namespace
 
 HistogramBuilder::HistogramBuilder(const BinnedView& bins, int threads)
-    : bins_(bins), words_(make_accumulators(threads)), threads_(threads) {}
+    : bins_(bins),
+      words_(make_accumulators(threads)),
+      threads_(threads),
+      part_of_slot_(static_cast<std::size_t>(std::max(threads, 1))) {}
 
 void HistogramBuilder::set_columns(const TreeColumns& columns) {
   columns_ = &columns;
@@ -86,26 +94,45 @@ std::span<const Section> HistogramBuilder::sections(std::size_t n_sections) cons
 }
 
 bool HistogramBuilder::divides_rows(std::size_t n_rows, int team) const {
-  return team > 1 && n_rows >= 2 * kRowsPerRun;
+  return team > 1 && n_rows >= kRowsToDivide;
 }
 
 std::size_t HistogramBuilder::runs_for(std::size_t n_rows, std::size_t n_tasks) const {
-  if (has_owners()) return 1;
+  if (has_owners() || n_rows < kRowsToDivide) return 1;
   const std::size_t most = (n_tasks + blocks().size() - 1) / blocks().size();
   return std::clamp<std::size_t>(n_rows / kRowsPerRun, 1, std::max<std::size_t>(most, 1));
 }
 
-void HistogramBuilder::make_room(std::span<RowRuns* const> nodes) {
+Stage HistogramBuilder::stage_of(std::span<const Section> sections,
+                                 std::function<void(std::size_t, int)> run) const {
+  Stage stage{.n_tasks = sections.size(), .run = std::move(run)};
+  if (has_owners()) {
+    stage.owner = [this, first = sections.data()](std::size_t i) {
+      return owner_of_[static_cast<std::size_t>(first[i].front().first)];
+    };
+  }
+  return stage;
+}
+
+void HistogramBuilder::make_room(std::span<RowRuns* const> nodes, int team) {
   std::size_t n_parts = 0;
-  for (RowRuns* node : nodes) {
-    node->first_part = n_parts;
-    n_parts += node->count - 1;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i]->index = i;
+    nodes[i]->first_part = n_parts;
+    n_parts += std::min(nodes[i]->count, static_cast<std::size_t>(team)) - 1;
   }
   if (n_parts_ < n_parts * size()) {
     n_parts_ = n_parts * size();
     parts_ = {};  // frees the old memory first
     parts_ = Buffer<GradientSum>(n_parts_);
   }
+  const std::size_t n_counts = nodes.size() * blocks().size();
+  if (n_counted_ < n_counts) {
+    n_in_use_ = std::make_unique<std::atomic<std::uint32_t>[]>(n_counts);
+    n_counted_ = n_counts;
+  }
+  for (std::size_t i = 0; i < n_counts; ++i) n_in_use_[i].store(0, std::memory_order_relaxed);
+  for (std::vector<std::int32_t>& parts : part_of_slot_) parts.assign(n_counts, -1);
 }
 
 void HistogramBuilder::build_section(const Gradients& gradients, const RowSet& rows,
@@ -122,20 +149,31 @@ void HistogramBuilder::build_section(const Gradients& gradients, const RowSet& r
 }
 
 void HistogramBuilder::build_run(const Gradients& gradients, const RowRuns& node, std::size_t task,
-                                 int slot) const {
-  const Section block = blocks()[task / node.count];
-  const std::size_t run = task % node.count, count = node.rows.count;
-  const RowSet rows = node.rows.slice(count * run / node.count, count * (run + 1) / node.count);
-  build_section(gradients, rows, block, slot,
-                part(node, run) + block.front().first * kColumnStride);
+                                 int slot) {
+  const std::size_t block = task / node.count, run = task % node.count, count = node.rows.count;
+  const std::size_t at = node.index * blocks().size() + block;
+  std::int32_t& own = part_of_slot_[static_cast<std::size_t>(slot)][at];
+  const bool adds = own >= 0;
+  if (!adds) own = static_cast<std::int32_t>(n_in_use_[at].fetch_add(1, std::memory_order_relaxed));
+  const Section groups = blocks()[block];
+  build_histograms(bins_, groups, gradients,
+                   node.rows.slice(count * run / node.count, count * (run + 1) / node.count),
+                   words_[static_cast<std::size_t>(slot)],
+                   part(node, static_cast<std::size_t>(own)) + groups.front().first * kColumnStride,
+                   adds);
 }
 
 void HistogramBuilder::add_runs(const RowRuns& node, Section section) const {
+  const auto block = static_cast<std::size_t>(
+      std::find_if(blocks().begin(), blocks().end(),
+                   [&](Section other) { return other.front().block == section.front().block; }) -
+      blocks().begin());
+  const std::size_t n_parts = n_in_use_[node.index * blocks().size() + block];
   for (const ColumnGroup& group : section) {
     for (int k = 0; k < group.count; ++k) {
       const auto at = static_cast<std::size_t>(group.first + k) * kColumnStride;
-      for (std::size_t run = 1; run < node.count; ++run) {
-        add_histogram(group.n_codes[k], part(node, run) + at, node.histograms + at);
+      for (std::size_t i = 1; i < n_parts; ++i) {
+        add_histogram(group.n_codes[k], part(node, i) + at, node.histograms + at);
       }
     }
   }
@@ -144,22 +182,25 @@ void HistogramBuilder::add_runs(const RowRuns& node, Section section) const {
 void HistogramBuilder::build(const Gradients& gradients, const RowSet& rows, int team,
                              GradientSum* histograms) {
   const auto n_threads = static_cast<std::size_t>(team);
-  RowRuns node{rows, histograms, runs_for(rows.count, n_threads)};
+  RowRuns node{rows, histograms, team > 1 ? runs_for(rows.count, kRunsPerThread * n_threads) : 1};
   if (node.count == 1) {
     const std::span<const Section> sections = this->sections(n_threads);
-    const auto section_of = [&](std::size_t i) { return sections[i]; };
-    run(team, sections.size(), section_of, [&](std::size_t i, int slot) {
+    const Stage columns = stage_of(sections, [&](std::size_t i, int slot) {
       build_section(gradients, rows, sections[i], slot,
                     histograms + sections[i].front().first * kColumnStride);
     });
-    return;
+    return run_stages(team, {&columns, 1});
   }
   RowRuns* const nodes[] = {&node};
-  make_room(nodes);
-  parallel_for(team, n_tasks(node),
-               [&](std::size_t task, int slot) { build_run(gradients, node, task, slot); });
+  make_room(nodes, team);
   const std::span<const Section> columns = single_columns();
-  parallel_for(team, columns.size(), [&](std::size_t i) { add_runs(node, columns[i]); });
+  const Stage stages[] = {
+      {.n_tasks = n_tasks(node),
+       .run = [&](std::size_t task, int slot) { build_run(gradients, node, task, slot); }},
+      {.n_tasks = columns.size(),
+       .run = [&](std::size_t i, int) { add_runs(node, columns[i]); },
+       .after = 0}};
+  run_stages(team, stages);
 }
 
 }  // namespace hedgerow::hist

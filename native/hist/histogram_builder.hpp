@@ -7,13 +7,16 @@
 // an owner, the thread that builds, subtracts and scans its histograms in every node. In larger
 // tables it costs too much that so many threads read all rows.
 #pragma once
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/owned_tasks.hpp"
-#include "core/threads.hpp"
+#include "core/stages.hpp"
 #include "hist/histogram.hpp"
 #include "hist/tree_columns.hpp"
 
@@ -22,13 +25,14 @@ namespace hedgerow::hist {
 // The columns of a task: groups of one block.
 using Section = std::span<const ColumnGroup>;
 
-// A node whose rows are divided into runs, each of which has histograms of its own until they are
-// added up.
+// A node whose rows are divided into runs. The runs of a thread share histograms, which are added
+// up in the end: all are sums of integers, so that it does not matter which thread has which run.
 struct RowRuns {
   RowSet rows = {};
-  GradientSum* histograms = nullptr;  // of all columns: of the first run, then of all rows
+  GradientSum* histograms = nullptr;  // of all columns: of the first thread, then of all rows
   std::size_t count = 1;
-  std::size_t first_part = 0;  // where the builder has those of the second run
+  std::size_t index = 0;       // among the nodes that are built side by side
+  std::size_t first_part = 0;  // where the builder has those of the second thread
 };
 
 class HistogramBuilder {
@@ -41,17 +45,12 @@ class HistogramBuilder {
   std::span<const Section> sections(std::size_t n_sections) const;
   // The columns one by one.
   std::span<const Section> single_columns() const { return single_columns_.sections; }
+  bool has_owners() const { return n_owners_ > 1; }
   // The number of threads that can share the columns.
   int most_threads() const { return has_owners() ? n_owners_ : threads_; }
-  // Runs task(i, slot) for i in [0, count), where the columns of section_of(i) are owned.
-  template <class SectionOf, class Task>
-  void run(int team, std::size_t count, SectionOf section_of, Task task) const {
-    if (!has_owners()) return parallel_for(team, count, task);
-    const auto owner = [&](std::size_t i) {
-      return owner_of_[static_cast<std::size_t>(section_of(i).front().first)];
-    };
-    parallel_for_owned(team, count, owner, task);
-  }
+  // A stage of tasks run(i, slot) for each of some sections, whose columns may be owned.
+  Stage stage_of(std::span<const Section> sections,
+                 std::function<void(std::size_t, int)> run) const;
   // The groups of columns of a task, if threads divide the columns.
   const std::vector<ColumnGroup>& groups() const { return layouts_.back().groups; }
 
@@ -70,12 +69,12 @@ class HistogramBuilder {
   bool divides_rows(std::size_t n_rows, int team) const;
   // The number of runs of a node with `n_rows` rows that is to become `n_tasks` tasks.
   std::size_t runs_for(std::size_t n_rows, std::size_t n_tasks) const;
-  // Provides the memory of runs; those of an earlier call lose theirs.
-  void make_room(std::span<RowRuns* const> nodes);
+  // Provides the memory of runs for a team; those of an earlier call lose theirs.
+  void make_room(std::span<RowRuns* const> nodes, int team);
   std::size_t n_tasks(const RowRuns& node) const { return blocks().size() * node.count; }
-  // Builds the histograms of a run in a block.
-  void build_run(const Gradients& gradients, const RowRuns& node, std::size_t task, int slot) const;
-  // Adds up the runs in the columns of a section.
+  // Adds a run to the histograms of its thread in a block.
+  void build_run(const Gradients& gradients, const RowRuns& node, std::size_t task, int slot);
+  // Adds up the histograms of all threads in the columns of a section.
   void add_runs(const RowRuns& node, Section section) const;
 
  private:
@@ -85,11 +84,12 @@ class HistogramBuilder {
     std::vector<Section> sections;
   };
 
-  bool has_owners() const { return n_owners_ > 1; }
   void set_owners();
   std::span<const Section> blocks() const { return layouts_.front().sections; }
-  GradientSum* part(const RowRuns& node, std::size_t run) const {
-    return run == 0 ? node.histograms : parts_.get() + (node.first_part + run - 1) * size();
+  // The histograms of the first thread that has a run of a node in a block, of the second, and so
+  // on.
+  GradientSum* part(const RowRuns& node, std::size_t i) const {
+    return i == 0 ? node.histograms : parts_.get() + (node.first_part + i - 1) * size();
   }
   std::size_t size() const { return columns_->columns().size() * kColumnStride; }
 
@@ -101,8 +101,12 @@ class HistogramBuilder {
   int threads_;
   int n_owners_ = 1;
   std::vector<std::size_t> owner_of_;  // of each column of the tree
-  Buffer<GradientSum> parts_;          // histograms of runs after the first
+  Buffer<GradientSum> parts_;          // histograms of threads after the first
   std::size_t n_parts_ = 0;
+  // Of the nodes that are built side by side, by node and block:
+  std::unique_ptr<std::atomic<std::uint32_t>[]> n_in_use_;  // the number of parts
+  std::vector<std::vector<std::int32_t>> part_of_slot_;  // by slot: which is its own; −1 for none
+  std::size_t n_counted_ = 0;
 };
 
 }  // namespace hedgerow::hist

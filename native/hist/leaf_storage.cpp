@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "core/threads.hpp"
@@ -60,6 +61,14 @@ std::vector<Signpost> signposts(const GrownTree& tree, const BinnedView& bins) {
   return posts;
 }
 
+// Places the children of a leaf of which `n_left` rows go left.
+void place(RowDivision& division, std::size_t n_left) {
+  const auto& [buffer, begin, count] = division.leaf;
+  const int other = buffer == 0 ? 1 : 0;
+  division.left = {other, begin, n_left};
+  division.right = {other, begin + n_left, count - n_left};
+}
+
 }  // namespace
 
 RowPartition::RowPartition(const BinnedView& bins, int threads)
@@ -80,25 +89,28 @@ RowSet RowPartition::rows(const RowRange& leaf) const {
   return {bag_ ? bag_->data() : nullptr, 0, leaf.count};
 }
 
-// The rows of all leaves in chunks, each leaf with marks of its own.
-std::vector<RowPartition::RowChunk> RowPartition::chunks_of(
-    std::span<const RowDivision> divisions) {
-  std::size_t words = 0;
-  for (const RowDivision& division : divisions) words += division.leaf.count / 64 + 1;
-  if (marks_.size() < words) marks_.resize(words);
-  std::vector<RowChunk> chunks;
+// Divides the rows of each leaf into chunks, with marks of their own.
+void RowPartition::make_chunks(std::span<RowDivision> divisions) {
+  const auto n_chunks = [](const RowDivision& division) {
+    return std::max<std::size_t>((division.leaf.count + kPartitionChunk - 1) / kPartitionChunk, 1);
+  };
+  std::size_t n_words = 0, n_all = 0;
+  for (const RowDivision& division : divisions) {
+    n_words += division.leaf.count / 64 + 1;
+    n_all += n_chunks(division);
+  }
+  if (marks_.size() < n_words) marks_.resize(n_words);
+  chunks_.clear();
+  chunks_.reserve(n_all);
   std::uint64_t* marks = marks_.data();
-  for (std::size_t i = 0; i < divisions.size(); ++i) {
-    const std::size_t count = divisions[i].leaf.count;
-    std::size_t begin = 0;
-    do {
-      const std::size_t end = std::min(count, begin + kPartitionChunk);
-      chunks.push_back({i, begin, end, marks});
-      begin = end;
-    } while (begin < count);
+  for (RowDivision& division : divisions) {
+    const std::size_t count = division.leaf.count, n = n_chunks(division);
+    division.chunks = {chunks_.data() + chunks_.size(), n};
+    for (std::size_t k = 0; k < n; ++k) {
+      chunks_.push_back({k * kPartitionChunk, std::min(count, (k + 1) * kPartitionChunk), marks});
+    }
     marks += count / 64 + 1;
   }
-  return chunks;
 }
 
 void RowPartition::mark(const RowDivision& division, RowChunk& chunk) const {
@@ -106,12 +118,17 @@ void RowPartition::mark(const RowDivision& division, RowChunk& chunk) const {
       mark_left(bins_, *division.split, rows(division.leaf), chunk.begin, chunk.end, chunk.marks);
 }
 
-// Places the children of a leaf of which `n_left` rows go left.
-void RowPartition::place(RowDivision& division, std::size_t n_left) {
-  const auto& [buffer, begin, count] = division.leaf;
-  const int other = buffer == 0 ? 1 : 0;
-  division.left = {other, begin, n_left};
-  division.right = {other, begin + n_left, count - n_left};
+// Finds the places of a leaf's rows, all of which are marked.
+void RowPartition::finish_marks(RowDivision& division) {
+  std::size_t n_left = 0;
+  for (RowChunk& chunk : division.chunks) {
+    chunk.left_before = n_left;
+    n_left += chunk.to_left;
+  }
+  if (division.n_left.value_or(n_left) != n_left) {
+    throw std::logic_error("a split does not divide the rows that its histogram counted");
+  }
+  place(division, n_left);
 }
 
 void RowPartition::move(const RowDivision& division, const RowChunk& chunk) const {
@@ -121,31 +138,43 @@ void RowPartition::move(const RowDivision& division, const RowChunk& chunk) cons
                target + division.right.begin + (chunk.begin - chunk.left_before));
 }
 
+std::vector<int> RowPartition::add_stages(std::span<RowDivision> divisions,
+                                          std::vector<Stage>& stages) {
+  make_chunks(divisions);
+  std::vector<int> last;
+  last.reserve(divisions.size());
+  for (RowDivision& division : divisions) {
+    if (division.n_left) place(division, *division.n_left);
+    last.push_back(static_cast<int>(stages.size()));
+    stages.push_back(
+        {.n_tasks = division.chunks.size(), .run = [this, &division](std::size_t k, int) {
+           mark(division, division.chunks[k]);
+           if (division.chunks.size() > 1) return;
+           finish_marks(division);
+           move(division, division.chunks[0]);
+         }});
+    if (division.chunks.size() > 1) {
+      stages.back().finish = [&division] { finish_marks(division); };
+    }
+  }
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    const RowDivision& division = divisions[i];
+    if (division.chunks.size() == 1) continue;
+    const int marked = std::exchange(last[i], static_cast<int>(stages.size()));
+    stages.push_back(
+        {.n_tasks = division.chunks.size(),
+         .run = [this, &division](std::size_t k, int) { move(division, division.chunks[k]); },
+         .after = marked});
+  }
+  return last;
+}
+
 void RowPartition::divide(std::span<RowDivision> divisions) {
-  std::vector<RowChunk> chunks = chunks_of(divisions);
+  std::vector<Stage> stages;
+  add_stages(divisions, stages);
   std::size_t n_rows = 0;
   for (const RowDivision& division : divisions) n_rows += division.leaf.count;
-  const int team = threads_for(n_rows, kRowsPerThread, threads_);
-  const auto of = [&](const RowChunk& chunk) -> RowDivision& { return divisions[chunk.division]; };
-  const auto is_whole = [&](const RowChunk& chunk) {
-    return chunk.begin == 0 && chunk.end == of(chunk).leaf.count;
-  };
-  parallel_for(team, chunks.size(), [&](std::size_t i) {
-    RowChunk& chunk = chunks[i];
-    mark(of(chunk), chunk);
-    if (!is_whole(chunk)) return;
-    place(of(chunk), chunk.to_left);
-    move(of(chunk), chunk);
-  });
-  std::erase_if(chunks, is_whole);
-  std::size_t n_left = 0;
-  for (RowChunk& chunk : chunks) {
-    if (chunk.begin == 0) n_left = 0;
-    chunk.left_before = n_left;
-    n_left += chunk.to_left;
-    if (chunk.end == of(chunk).leaf.count) place(of(chunk), n_left);
-  }
-  parallel_for(team, chunks.size(), [&](std::size_t i) { move(of(chunks[i]), chunks[i]); });
+  run_stages(threads_for(n_rows, kRowsPerThread, threads_), stages);
 }
 
 // Writes the leaf of the rows in [begin, end), which stay in the second-level cache meanwhile:
@@ -190,10 +219,13 @@ void RowPartition::number_rows_outside_bag(const GrownTree& tree,
 
 void RowPartition::number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,
                                std::uint16_t* leaf_of_row) const {
-  constexpr std::size_t kStretch = 65'536;
+  // A stretch stays in the cache; with shorter ones, more time is spent on searching their rows.
+  constexpr std::size_t kLongest = 65'536, kShortest = 4096;
   const std::size_t n = bins_.n_rows;
-  parallel_for(threads_for(n, 16'384, threads_), (n + kStretch - 1) / kStretch, [&](std::size_t i) {
-    number_stretch(leaves, i * kStretch, std::min(n, (i + 1) * kStretch), leaf_of_row);
+  const int team = threads_for(n, kShortest, threads_);
+  const std::size_t each = std::clamp(n / static_cast<std::size_t>(2 * team), kShortest, kLongest);
+  parallel_for(team, (n + each - 1) / each, [&](std::size_t i) {
+    number_stretch(leaves, i * each, std::min(n, (i + 1) * each), leaf_of_row);
   });
   if (bag_) number_rows_outside_bag(tree, leaf_of_row);
 }

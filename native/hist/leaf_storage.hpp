@@ -7,12 +7,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/stages.hpp"
 #include "hist/engine.hpp"
 #include "hist/histogram.hpp"
 #include "hist/split.hpp"
@@ -26,11 +27,20 @@ struct RowRange {
   std::size_t begin = 0, count = 0;
 };
 
+// Consecutive rows of a leaf that is divided.
+struct RowChunk {
+  std::size_t begin, end;
+  std::uint64_t* marks;  // of the leaf's first row
+  std::size_t to_left = 0, left_before = 0;
+};
+
 // A leaf whose rows are divided, and where those of its children are.
 struct RowDivision {
   RowRange leaf;
   const Split* split;
+  std::optional<std::size_t> n_left;  // the number of rows that go left, if it is known
   RowRange left = {}, right = {};
+  std::span<RowChunk> chunks = {};
 };
 
 // Rows of a leaf, and its number.
@@ -46,23 +56,20 @@ class RowPartition {
   // Starts a tree on the rows of a bag; returns where they are.
   RowRange begin(const Bag& bag);
   RowSet rows(const RowRange& leaf) const;
-  // Divides the rows of leaves side by side: threads mark the rows of all, then move them. A leaf
-  // of one chunk is done in one step.
+  // Divides the rows of leaves side by side.
   void divide(std::span<RowDivision> divisions);
+  // Adds the stages in which threads mark the rows of leaves, then move them; a leaf of one chunk
+  // takes one stage. Returns the last stage of each leaf. The children of a leaf whose `n_left` is
+  // known have their places at once. The divisions must live until the stages have run.
+  std::vector<int> add_stages(std::span<RowDivision> divisions, std::vector<Stage>& stages);
   // Writes the leaf number of every row.
   void number_rows(const GrownTree& tree, std::span<const NumberedRows> leaves,
                    std::uint16_t* leaf_of_row) const;
 
  private:
-  // Consecutive rows of a leaf: a task.
-  struct RowChunk {
-    std::size_t division, begin, end;
-    std::uint64_t* marks;  // of the leaf's first row
-    std::size_t to_left = 0, left_before = 0;
-  };
-  std::vector<RowChunk> chunks_of(std::span<const RowDivision> divisions);
+  void make_chunks(std::span<RowDivision> divisions);
   void mark(const RowDivision& division, RowChunk& chunk) const;
-  static void place(RowDivision& division, std::size_t n_left);
+  static void finish_marks(RowDivision& division);
   void move(const RowDivision& division, const RowChunk& chunk) const;
   void number_stretch(std::span<const NumberedRows> leaves, std::size_t begin, std::size_t end,
                       std::uint16_t* leaf_of_row) const;
@@ -73,6 +80,7 @@ class RowPartition {
   Bag bag_;
   std::array<Buffer<std::uint32_t>, 2> buffers_;
   std::vector<std::uint64_t> marks_;
+  std::vector<RowChunk> chunks_;  // of the leaves that are being divided
 };
 
 // What an engine stores for a leaf.
@@ -101,28 +109,44 @@ std::array<int, 2> add_children(std::vector<AnyLeaf>& leaves, int leaf, const Sp
   return {left, right};
 }
 
-// Divides the rows of leaves whose children exist, and whose histograms have counted the rows of
+// The divisions of leaves whose children exist, and whose histograms have counted the rows of
 // these.
 template <class AnyLeaf>
-void divide_rows(RowPartition& rows, std::span<const Division> divisions,
-                 std::vector<AnyLeaf>& leaves) {
-  const auto at = [&](int leaf) -> AnyLeaf& { return leaves[static_cast<std::size_t>(leaf)]; };
+std::vector<RowDivision> row_divisions(std::span<const Division> divisions,
+                                       const std::vector<AnyLeaf>& leaves) {
+  const auto at = [&](int leaf) -> const AnyLeaf& {
+    return leaves[static_cast<std::size_t>(leaf)];
+  };
   std::vector<RowDivision> divided;
+  divided.reserve(divisions.size());
   for (const Division& division : divisions) {
-    divided.push_back({at(division.leaf).rows, &division.split});
+    divided.push_back(
+        {at(division.leaf).rows, &division.split, at(division.children[0].leaf).rows.count});
   }
-  rows.divide(divided);
+  return divided;
+}
+
+// Tells the leaves where their rows are, or will be.
+template <class AnyLeaf>
+void set_rows(std::span<const Division> divisions, const std::vector<RowDivision>& divided,
+              std::vector<AnyLeaf>& leaves) {
+  const auto at = [&](int leaf) -> AnyLeaf& { return leaves[static_cast<std::size_t>(leaf)]; };
   for (std::size_t i = 0; i < divisions.size(); ++i) {
     const auto& [left, right] = divisions[i].children;
-    if (divided[i].left.count != at(left.leaf).rows.count ||
-        divided[i].right.count != at(right.leaf).rows.count) {
-      throw std::logic_error("a split does not divide the rows that its histogram counted");
-    }
     at(left.leaf).rows = divided[i].left;
     at(right.leaf).rows = divided[i].right;
     at(divisions[i].leaf).children = {left.leaf, right.leaf};
     at(divisions[i].leaf).is_waiting = false;
   }
+}
+
+// Divides the rows of leaves whose children exist.
+template <class AnyLeaf>
+void divide_rows(RowPartition& rows, std::span<const Division> divisions,
+                 std::vector<AnyLeaf>& leaves) {
+  std::vector<RowDivision> divided = row_divisions(divisions, leaves);
+  rows.divide(divided);
+  set_rows(divisions, divided, leaves);
 }
 
 // The rows of leaves, which are given in the order of their numbers. Those of a leaf that was

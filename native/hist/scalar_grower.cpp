@@ -29,10 +29,10 @@ constexpr std::size_t kFewestSlots = 4;
 // Histogram updates that justify waking a thread, and the cost of a scanned bin in updates.
 constexpr std::size_t kUpdatesPerThread = 4'000;
 constexpr std::size_t kScanCost = 2;
+constexpr std::size_t kDivisionCost = 2;  // of a row, in updates
 // Tasks of a region for each thread: more would divide the work more evenly, but rows are read
-// again for each section of the columns. There are fewer runs of rows, because each has a
-// histogram.
-constexpr std::size_t kTasksPerThread = 4, kTasksPerRun = 2;
+// again for each section of the columns.
+constexpr std::size_t kTasksPerThread = 4;
 // Nodes with fewer rows per bin do not keep their histogram: adding up the rows of their children
 // is cheaper than moving all bins through the second-level cache.
 constexpr std::size_t kKeepFromRows = 4;
@@ -77,6 +77,7 @@ struct PairScan {
   std::optional<LeafScan> large = {};  // none: a leaf alone
   bool subtracts = false;
   bool is_built = false;             // the histogram of `small` exists before sections are scanned
+  int divided = -1;                  // the stage in which its rows are divided, if they are not yet
   std::optional<RowRuns> runs = {};  // of `small`, if threads divide its rows
   std::span<const Section> sections = {};
   std::size_t first_result = 0;  // of its sections
@@ -88,17 +89,13 @@ struct PairScan {
   }
 };
 
+// What histograms are made for: the search for the best splits of leaves, or a search of a level
+// that follows.
+enum class HistogramUse { kSearch, kLevel };
+
 // The best splits of two leaves on the columns of a section.
-struct BestPair {
+struct alignas(64) BestPair {
   Split small, large;
-};
-
-// A part of the work for a pair: a run of rows, or a section.
-struct PairTask {
-  const PairScan* pair;
-  std::size_t index;
-
-  Section section() const { return pair->sections[index]; }
 };
 
 }  // namespace
@@ -155,13 +152,13 @@ class ScalarEngine final : public ScalarLeafEngine {
   PairScan pair_scan(Division& division);
   std::size_t work(const PairScan& pair) const;
   void plan(PairScan& pair, std::size_t n_tasks) const;
-  int plan(std::span<PairScan> pairs);
-  template <class Step>
-  void process(std::span<PairScan> pairs, Step step);
-  void evaluate(std::span<PairScan> pairs);
+  int plan(std::span<PairScan> pairs, std::size_t n_divided);
+  Stage section_stage(const PairScan& pair, HistogramUse use, int after);
+  void process(std::span<PairScan> pairs, HistogramUse use, std::vector<Stage> stages = {},
+               std::size_t n_divided = 0);
   void scan_section(const PairScan& pair, std::size_t index, int slot);
   void make_section(const PairScan& pair, std::size_t index, int slot) const;
-  std::vector<PairScan> divided_pairs(std::span<Division> divisions);
+  std::vector<PairScan> divide(std::span<Division> divisions, HistogramUse use);
   template <class Use>
   void with_histograms(const LeafScan& scan, bool is_built, Section section, int slot,
                        Use use) const;
@@ -277,16 +274,17 @@ std::size_t ScalarEngine::work(const PairScan& pair) const {
 void ScalarEngine::plan(PairScan& pair, std::size_t n_tasks) const {
   const LeafScan& small = pair.small;
   if (n_tasks > 1 && small.leaf.slot >= 0 && pair.builds_small() && !pair.builds_large()) {
-    const std::size_t runs = builder_.runs_for(small.rows.count, n_tasks / kTasksPerRun);
+    const std::size_t runs = builder_.runs_for(small.rows.count, n_tasks);
     if (runs > 1) pair.runs = {small.rows, histogram(small.leaf.slot), runs};
   }
   if (pair.runs) pair.is_built = true;
   pair.sections = pair.is_built ? builder_.single_columns() : builder_.sections(n_tasks);
 }
 
-// Divides the work for all pairs into tasks; returns the number of threads that they are worth.
-int ScalarEngine::plan(std::span<PairScan> pairs) {
-  std::size_t total = 0, n_results = 0;
+// Divides the work for all pairs into tasks; returns the number of threads that they are worth,
+// together with the rows that have to be divided first.
+int ScalarEngine::plan(std::span<PairScan> pairs, std::size_t n_divided) {
+  std::size_t total = kDivisionCost * n_divided, n_results = 0;
   for (const PairScan& pair : pairs) total += work(pair);
   const int team = threads_for(total, kUpdatesPerThread, builder_.most_threads());
   const std::size_t n_tasks = team > 1 ? kTasksPerThread * static_cast<std::size_t>(team) : 1;
@@ -297,46 +295,46 @@ int ScalarEngine::plan(std::span<PairScan> pairs) {
     pair.first_result = n_results;
     n_results += pair.sections.size();
   }
-  builder_.make_room(runs);
+  builder_.make_room(runs, team);
   results_.resize(n_results);
   return team;
 }
 
-// Makes the histograms of leaves side by side. First, threads build those of runs of rows, and do a
-// step for each section of leaves without runs. Then they do it for those with runs, which it has
-// to add up.
-template <class Step>
-void ScalarEngine::process(std::span<PairScan> pairs, Step step) {
-  const int team = plan(pairs);
-  std::vector<PairTask> first, second;
-  const auto add = [](std::vector<PairTask>& tasks, const PairScan& pair, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) tasks.push_back({&pair, i});
-  };
-  for (const PairScan& pair : pairs) {
-    if (pair.runs) add(first, pair, builder_.n_tasks(*pair.runs));
-    add(pair.is_built ? second : first, pair, pair.sections.size());
+// A stage of the sections of a pair.
+Stage ScalarEngine::section_stage(const PairScan& pair, HistogramUse use, int after) {
+  Stage stage = builder_.stage_of(
+      pair.sections, [this, &pair](std::size_t i, int slot) { scan_section(pair, i, slot); });
+  if (use == HistogramUse::kSearch) {
+    stage.finish = [this, &pair] { choose(pair); };
+  } else {
+    stage.run = [this, &pair](std::size_t i, int slot) { make_section(pair, i, slot); };
   }
-  const auto run = [&](const std::vector<PairTask>& tasks, auto task) {
-    const auto section_of = [&](std::size_t i) { return tasks[i].section(); };
-    builder_.run(team, tasks.size(), section_of,
-                 [&](std::size_t i, int slot) { task(*tasks[i].pair, tasks[i].index, slot); });
-  };
-  run(first, [&](const PairScan& pair, std::size_t index, int slot) {
-    if (pair.runs) {
-      builder_.build_run(gradients_, *pair.runs, index, slot);
-    } else {
-      step(pair, index, slot);
-    }
-  });
-  run(second, step);
+  stage.after = after;
+  return stage;
 }
 
-// Finds the best splits of leaves side by side.
-void ScalarEngine::evaluate(std::span<PairScan> pairs) {
-  process(pairs, [this](const PairScan& pair, std::size_t index, int slot) {
-    scan_section(pair, index, slot);
-  });
-  for (const PairScan& pair : pairs) choose(pair);
+// Makes the histograms of leaves side by side, once their rows are divided. Threads build those of
+// runs of rows, and whole sections of leaves without runs; then sections of leaves with runs, which
+// have to be added up.
+void ScalarEngine::process(std::span<PairScan> pairs, HistogramUse use, std::vector<Stage> stages,
+                           std::size_t n_divided) {
+  const int team = plan(pairs, n_divided);
+  std::vector<Stage> last;
+  for (const PairScan& pair : pairs) {
+    if (!pair.runs) {
+      stages.push_back(section_stage(pair, use, pair.divided));
+      continue;
+    }
+    last.push_back(section_stage(pair, use, static_cast<int>(stages.size())));
+    stages.push_back(
+        {.n_tasks = builder_.n_tasks(*pair.runs),
+         .run = [this, &runs = *pair.runs](
+                    std::size_t i, int slot) { builder_.build_run(gradients_, runs, i, slot); },
+         .after = pair.divided});
+  }
+  stages.insert(stages.end(), std::make_move_iterator(last.begin()),
+                std::make_move_iterator(last.end()));
+  run_stages(team, stages);
 }
 
 // The best splits over all sections.
@@ -358,7 +356,7 @@ void ScalarEngine::search(LeafSearch& search) {
   ScalarLeaf& leaf = at(search.leaf);
   PairScan alone{leaf_scan(search, true)};
   alone.is_built = leaf.slot >= 0;
-  evaluate({&alone, 1});
+  process({&alone, 1}, HistogramUse::kSearch);
   leaf.is_waiting = true;
 }
 
@@ -391,27 +389,42 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
   return {describe(left), describe(right)};
 }
 
-// Divides rows; returns the pairs of children of which any is searched.
-std::vector<PairScan> ScalarEngine::divided_pairs(std::span<Division> divisions) {
-  divide_rows(rows_, divisions, leaves_);
+// Divides rows, and makes the histograms of the children; returns the pairs of which any is
+// searched.
+std::vector<PairScan> ScalarEngine::divide(std::span<Division> divisions, HistogramUse use) {
+  std::vector<RowDivision> divided = row_divisions(divisions, leaves_);
+  std::vector<Stage> stages;
+  std::vector<int> stage_of(divided.size(), -1);
+  std::size_t n_rows = 0;
+  for (const RowDivision& division : divided) n_rows += division.leaf.count;
+  if (builder_.has_owners()) {
+    // In a small table it takes longer to move row ids between cores than to divide them on one.
+    rows_.divide(divided);
+    n_rows = 0;
+  } else {
+    stage_of = rows_.add_stages(divided, stages);
+  }
+  set_rows(divisions, divided, leaves_);
   std::vector<PairScan> pairs;
-  for (Division& division : divisions) {
-    if (division.is_searched[0] || division.is_searched[1]) {
-      pairs.push_back(pair_scan(division));
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    if (divisions[i].is_searched[0] || divisions[i].is_searched[1]) {
+      pairs.push_back(pair_scan(divisions[i]));
+      pairs.back().divided = stage_of[i];
     } else {
-      pool_.release(at(division.leaf).slot);
+      pool_.release(at(divisions[i].leaf).slot);
     }
+  }
+  process(pairs, use, std::move(stages), n_rows);
+  for (const PairScan& pair : pairs) {
+    at(pair.small.search.leaf).is_waiting = at(pair.large->search.leaf).is_waiting = true;
   }
   return pairs;
 }
 
 void ScalarEngine::divide(std::span<Division> divisions) {
-  std::vector<PairScan> pairs = divided_pairs(divisions);
-  evaluate(pairs);
-  for (const PairScan& pair : pairs) {
-    ScalarLeaf &small = at(pair.small.search.leaf), &large = at(pair.large->search.leaf);
+  for (const PairScan& pair : divide(divisions, HistogramUse::kSearch)) {
+    ScalarLeaf& large = at(pair.large->search.leaf);
     if (large.rows.count < keep_from_) pool_.release(large.slot);
-    small.is_waiting = large.is_waiting = true;
   }
 }
 
@@ -445,13 +458,7 @@ void ScalarEngine::make_section(const PairScan& pair, std::size_t index, int slo
 }
 
 void ScalarEngine::divide_level(std::span<Division> divisions) {
-  std::vector<PairScan> pairs = divided_pairs(divisions);
-  process(pairs, [this](const PairScan& pair, std::size_t index, int slot) {
-    make_section(pair, index, slot);
-  });
-  for (const PairScan& pair : pairs) {
-    at(pair.small.search.leaf).is_waiting = at(pair.large->search.leaf).is_waiting = true;
-  }
+  divide(divisions, HistogramUse::kLevel);
 }
 
 // Calls use(histogram) for the allowed features of a section in a leaf.
