@@ -43,7 +43,13 @@ struct CategoryTest {
 struct FlatTree {
   std::size_t node_begin, node_end;
   std::size_t test_begin, test_end;
+  std::array<std::size_t, 3> kind_end = {};  // in its nodes, of each FlatKind but the last
 };
+
+// The nodes of a tree by kind. A triple is a pair and its parent, whose other child is a leaf on
+// the left or on the right. A pair selects one of two leaves with consecutive numbers. Neither has
+// to read what it selects from.
+enum FlatKind { kLeftTriple, kRightTriple, kPair, kOther };
 
 struct FlatTrees {
   std::vector<FlatNode> nodes;
@@ -91,13 +97,36 @@ FlatTree flatten(const TreeArrays& tree, std::size_t n_features, const Locate& l
   std::uint16_t n_leaves = 0;
   for (std::size_t node = 0; node < tree.n_nodes; ++node)
     if (tree.is_leaf(node)) slot[node] = n_leaves++;
-  for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children before their parents
-    if (tree.is_leaf(node)) continue;
+  const auto is_pair = [&](std::size_t node) {
+    if (tree.is_leaf(node)) return false;
+    const auto left = static_cast<std::size_t>(tree.left[node]);
+    const auto right = static_cast<std::size_t>(tree.right[node]);
+    return tree.is_leaf(left) && tree.is_leaf(right) && slot[right] == slot[left] + 1;
+  };
+  const auto kind_of = [&](std::size_t node) {
+    const auto left = static_cast<std::size_t>(tree.left[node]);
+    const auto right = static_cast<std::size_t>(tree.right[node]);
+    if (is_pair(node)) return kPair;
+    if (tree.is_leaf(left) && is_pair(right)) return kLeftTriple;
+    return tree.is_leaf(right) && is_pair(left) ? kRightTriple : kOther;
+  };
+  std::vector<bool> is_added(tree.n_nodes, false);
+  const auto add = [&](std::size_t node) {
     slot[node] = static_cast<std::uint16_t>(kMaxFlatLeaves + trees.nodes.size() - flat.node_begin);
     FlatNode added = flat_test(tree, node, n_features, locate(node), flat, trees);
     added.left = slot[tree.left[node]];
     added.right = slot[tree.right[node]];
     trees.nodes.push_back(added);
+    is_added[node] = true;
+  };
+  for (const FlatKind kind : {kLeftTriple, kRightTriple, kPair, kOther}) {
+    for (std::size_t node = tree.n_nodes; node-- > 0;) {  // children before their parents
+      if (tree.is_leaf(node) || is_added[node] || kind_of(node) != kind) continue;
+      if (kind == kLeftTriple) add(static_cast<std::size_t>(tree.right[node]));
+      if (kind == kRightTriple) add(static_cast<std::size_t>(tree.left[node]));
+      add(node);
+    }
+    if (kind != kOther) flat.kind_end[kind] = trees.nodes.size() - flat.node_begin;
   }
   flat.node_end = trees.nodes.size();
   flat.test_end = trees.tests.size();
@@ -119,8 +148,12 @@ class FlatScratch {
   const std::uint8_t* select_leaves(const FlatTree& tree, const FlatTrees& trees,
                                     std::size_t first_test_column) {
     run_tests(tree, trees, first_test_column);
-    run_nodes(trees.nodes.data() + tree.node_begin, tree.node_end - tree.node_begin, columns.data(),
-              slots_.data());
+    const FlatNode* nodes = trees.nodes.data() + tree.node_begin;
+    const auto [left_triples_end, right_triples_end, pairs_end] = tree.kind_end;
+    run_triples<true>(nodes, 0, left_triples_end);
+    run_triples<false>(nodes, left_triples_end, right_triples_end);
+    run_pairs(nodes, right_triples_end, pairs_end);
+    run_nodes(nodes, pairs_end, tree.node_end - tree.node_begin);
     const bool is_leaf = tree.node_begin == tree.node_end;
     const Column& root = slots_[is_leaf ? 0 : kMaxFlatLeaves + tree.node_end - tree.node_begin - 1];
     return reinterpret_cast<const std::uint8_t*>(root.code);
@@ -160,15 +193,57 @@ class FlatScratch {
   typedef std::uint8_t UBytes __attribute__((vector_size(kWidth), may_alias));
   typedef std::uint32_t Words __attribute__((vector_size(kWidth), may_alias));
 
-  static void run_nodes(const FlatNode* nodes, std::size_t n_nodes, const Column* columns,
-                        Column* slots) {
-    for (std::size_t n = 0; n < n_nodes; ++n) {
-      const FlatNode node = nodes[n];
-      const Bytes split = reinterpret_cast<Bytes>(Words{} + node.split);
-      const auto* code = reinterpret_cast<const Bytes*>(columns[node.column].code);
-      const auto* left = reinterpret_cast<const Bytes*>(slots[node.left].code);
-      const auto* right = reinterpret_cast<const Bytes*>(slots[node.right].code);
-      auto* result = reinterpret_cast<Bytes*>(slots[kMaxFlatLeaves + n].code);
+  static Bytes everywhere(std::uint32_t byte) {
+    return reinterpret_cast<Bytes>(Words{} + 0x01010101u * byte);
+  }
+  static Bytes split_of(const FlatNode& node) {
+    return reinterpret_cast<Bytes>(Words{} + node.split);
+  }
+  const Bytes* codes_of(const FlatNode& node) const {
+    return reinterpret_cast<const Bytes*>(columns[node.column].code);
+  }
+
+  void run_pairs(const FlatNode* nodes, std::size_t begin, std::size_t end) {
+    Column* results = slots_.data() + kMaxFlatLeaves;
+    for (std::size_t n = begin; n < end; ++n) {
+      const Bytes split = split_of(nodes[n]), left = everywhere(nodes[n].left), right = left + 1;
+      const Bytes* code = codes_of(nodes[n]);
+      auto* result = reinterpret_cast<Bytes*>(results[n].code);
+      for (std::size_t i = 0; i < kBlockRows / kWidth; ++i)
+        result[i] = code[i] > split ? right : left;
+    }
+  }
+
+  template <bool kLeafIsLeft>
+  void run_triples(const FlatNode* nodes, std::size_t begin, std::size_t end) {
+    Column* results = slots_.data() + kMaxFlatLeaves;
+    for (std::size_t n = begin; n < end; n += 2) {
+      const FlatNode &pair = nodes[n], &node = nodes[n + 1];
+      const Bytes split = split_of(node), split_of_pair = split_of(pair);
+      const Bytes leaf = everywhere(kLeafIsLeft ? node.left : node.right);
+      const Bytes left = everywhere(pair.left), right = left + 1;
+      const Bytes *code = codes_of(node), *code_of_pair = codes_of(pair);
+      auto* result = reinterpret_cast<Bytes*>(results[n + 1].code);
+      for (std::size_t i = 0; i < kBlockRows / kWidth; ++i) {
+        const Bytes of_pair = code_of_pair[i] > split_of_pair ? right : left;
+        if constexpr (kLeafIsLeft) {
+          result[i] = code[i] > split ? of_pair : leaf;
+        } else {
+          result[i] = code[i] > split ? leaf : of_pair;
+        }
+      }
+    }
+  }
+
+  void run_nodes(const FlatNode* nodes, std::size_t begin, std::size_t end) {
+    const Column* slots = slots_.data();
+    Column* results = slots_.data() + kMaxFlatLeaves;
+    for (std::size_t n = begin; n < end; ++n) {
+      const Bytes split = split_of(nodes[n]);
+      const Bytes* code = codes_of(nodes[n]);
+      const auto* left = reinterpret_cast<const Bytes*>(slots[nodes[n].left].code);
+      const auto* right = reinterpret_cast<const Bytes*>(slots[nodes[n].right].code);
+      auto* result = reinterpret_cast<Bytes*>(results[n].code);
       for (std::size_t i = 0; i < kBlockRows / kWidth; ++i)
         result[i] = code[i] > split ? right[i] : left[i];
     }
