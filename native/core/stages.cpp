@@ -91,9 +91,14 @@ void run_stages(int threads, std::span<const Stage> stages) {
   if (threads <= 1) return run_one_by_one(stages);
   StagedTasks tasks(stages);
   const auto run = [&](std::size_t i, int slot) { tasks.run(i, slot); };
-  if (tasks.n_shared() == tasks.count()) return parallel_for(threads, tasks.count(), run);
+  const std::size_t n_shared = tasks.n_shared(), n_owned = tasks.count() - n_shared;
+  if (n_owned == 0) return parallel_for(threads, n_shared, run);
+  const std::function<void()> run_shared = [&] {
+    for (std::size_t i = 0; i < n_shared; ++i) tasks.run(i, 0);
+  };
   parallel_for_owned(
-      threads, tasks.n_shared(), tasks.count(), [&](std::size_t i) { return tasks.owner(i); }, run);
+      threads, n_owned, [&](std::size_t i) { return tasks.owner(n_shared + i); },
+      [&](std::size_t i, int slot) { tasks.run(n_shared + i, slot); }, &run_shared);
 }
 
 }  // namespace hedgerow

@@ -19,8 +19,9 @@ struct Stage {
   int after = -1;
   // Runs once, on the thread whose task ends last, before the stages that wait for this one begin.
   std::function<void()> finish = {};
-  // The owner of a task, as in parallel_for_owned. Either the last stages have owners, or none has;
-  // no stage waits for one that has.
+  // The owner of a task, as in parallel_for_owned. If some stages have owners, these are the last
+  // ones, none of them waits for another, and the calling thread runs all stages before them: their
+  // results stay in its cache.
   std::function<std::size_t(std::size_t task)> owner = {};
 };
 

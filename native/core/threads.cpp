@@ -76,9 +76,10 @@ struct Region {
   detail::Call call;
   void* task;
   std::size_t count;
-  const Worker* first = nullptr;  // of the workers that may join
-  int stride = 1;                 // between these
-  Team* teams = nullptr;          // by slot, if each thread has a team of its own
+  const std::function<void()>* first = nullptr;  // what the caller does before its tasks
+  const Worker* first_worker = nullptr;          // of those that may join
+  int stride = 1;                                // between these
+  Team* teams = nullptr;                         // by slot, if each thread has a team of its own
   FloatMode mode = float_mode();
   std::exception_ptr error{};
   std::atomic<bool> failed{false};
@@ -175,7 +176,7 @@ void* worker_main(void* slot) {
     if (self.state.compare_exchange_strong(observed, kRunning)) {
       Region& region = *self.region;
       set_float_mode(region.mode);
-      work_through(region, static_cast<int>(&self - region.first) / region.stride + 1);
+      work_through(region, static_cast<int>(&self - region.first_worker) / region.stride + 1);
       self.state.store(kIdle);
     } else if (observed == kStopped) {
       return nullptr;
@@ -240,14 +241,25 @@ void dismiss(Worker& worker, Region& region) {
   if (!worker.state.compare_exchange_strong(observed, kIdle)) await_end(worker, region);
 }
 
+// Does what the caller has to do before its tasks.
+void lead(Region& region) noexcept {
+  if (region.first == nullptr) return;
+  try {
+    (*region.first)();
+  } catch (...) {
+    fail(region);
+  }
+}
+
 // Runs a region on its caller and on `n_workers` workers, from `first` on.
 void run_with(Region& region, Worker* first, int n_workers) {
-  region.first = first;
+  region.first_worker = first;
   int invited = 0;
   // Waking a sleeper takes microseconds, in which those already awake may finish the work.
   while (invited < n_workers && region.next.load(std::memory_order_relaxed) < region.count) {
     invite(first[invited++ * region.stride], region);
   }
+  lead(region);
   work_through(region, 0);
   for (int k = 0; k < invited; ++k) dismiss(first[k * region.stride], region);
 }
@@ -295,6 +307,7 @@ template <class Run>
 void run_unless_busy(Region& region, Run run) {
   Team& team = *own_team;
   if (team.is_busy.load(std::memory_order_relaxed) || team.is_busy.exchange(true)) {
+    if (region.first != nullptr) (*region.first)();
     for (std::size_t i = 0; i < region.count; ++i) region.call(region.task, i, 0);
     return;
   }
@@ -312,8 +325,9 @@ void run_unless_busy(Region& region, Run run) {
 
 namespace detail {
 
-void run_region(int threads, std::size_t count, Call call, void* task) {
-  Region region{call, task, count};
+void run_region(int threads, std::size_t count, Call call, void* task,
+                const std::function<void()>* first) {
+  Region region{call, task, count, first};
   run_unless_busy(region, [=](Region& all, Team& team) {
     const std::size_t n_workers = std::min(static_cast<std::size_t>(threads), count) - 1;
     run_with(all, team.workers, enlist(team, n_workers));

@@ -8,6 +8,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <type_traits>
 
@@ -17,7 +18,8 @@ namespace detail {
 
 using Call = void (*)(void* task, std::size_t i, int slot);
 
-void run_region(int threads, std::size_t count, Call call, void* task);
+void run_region(int threads, std::size_t count, Call call, void* task,
+                const std::function<void()>* first);
 void run_teams(int teams, int threads_each, std::size_t count, Call call, void* task);
 
 template <class T>
@@ -50,14 +52,19 @@ void* address_of(T& task) {
 // Fewer threads take part when the system refuses to start them. A region that begins while the
 // team is busy, with another thread of the program or with an enclosing region, runs on its caller
 // alone: regions may be nested and have many callers, and none ever waits for another.
+//
+// `first`, if not null, is what the calling thread does before its tasks, while others begin with
+// theirs.
 template <class Task>
-void parallel_for(int threads, std::size_t count, Task&& task) {
+void parallel_for(int threads, std::size_t count, Task&& task,
+                  const std::function<void()>* first = nullptr) {
   using T = std::remove_reference_t<Task>;
   if (threads <= 1 || count <= 1) {
+    if (first) (*first)();
     for (std::size_t i = 0; i < count; ++i) detail::call_task<T>(detail::address_of(task), i, 0);
     return;
   }
-  detail::run_region(threads, count, detail::call_task<T>, detail::address_of(task));
+  detail::run_region(threads, count, detail::call_task<T>, detail::address_of(task), first);
 }
 
 // The same for tasks that have regions of their own: each of `teams` teams runs one task after

@@ -45,7 +45,6 @@ class HistogramBuilder {
   std::span<const Section> sections(std::size_t n_sections) const;
   // The columns one by one.
   std::span<const Section> single_columns() const { return single_columns_.sections; }
-  bool has_owners() const { return n_owners_ > 1; }
   // The number of threads that can share the columns.
   int most_threads() const { return has_owners() ? n_owners_ : threads_; }
   // A stage of tasks run(i, slot) for each of some sections, whose columns may be owned.
@@ -84,6 +83,7 @@ class HistogramBuilder {
     std::vector<Section> sections;
   };
 
+  bool has_owners() const { return n_owners_ > 1; }
   void set_owners();
   std::span<const Section> blocks() const { return layouts_.front().sections; }
   // The histograms of the first thread that has a run of a node in a block, of the second, and so

@@ -394,19 +394,12 @@ std::array<NewLeaf, 2> ScalarEngine::make_children(int leaf, const Split& split)
 std::vector<PairScan> ScalarEngine::divide(std::span<Division> divisions, HistogramUse use) {
   std::vector<RowDivision> divided = row_divisions(divisions, leaves_);
   std::vector<Stage> stages;
-  std::vector<int> stage_of(divided.size(), -1);
-  std::size_t n_rows = 0;
-  for (const RowDivision& division : divided) n_rows += division.leaf.count;
-  if (builder_.has_owners()) {
-    // In a small table it takes longer to move row ids between cores than to divide them on one.
-    rows_.divide(divided);
-    n_rows = 0;
-  } else {
-    stage_of = rows_.add_stages(divided, stages);
-  }
+  const std::vector<int> stage_of = rows_.add_stages(divided, stages);
   set_rows(divisions, divided, leaves_);
   std::vector<PairScan> pairs;
+  std::size_t n_rows = 0;
   for (std::size_t i = 0; i < divisions.size(); ++i) {
+    n_rows += divided[i].leaf.count;
     if (divisions[i].is_searched[0] || divisions[i].is_searched[1]) {
       pairs.push_back(pair_scan(divisions[i]));
       pairs.back().divided = stage_of[i];
