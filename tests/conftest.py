@@ -11,6 +11,9 @@ import threading
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Workers of Dask are forks of one process, which has imported what tests/dask/conftest.py says.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
 # the processes that they start.
