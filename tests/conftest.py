@@ -14,6 +14,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Workers of Dask are forks of one process, which has imported what tests/dask/conftest.py says.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
 
+# Until all tests are collected, hardly any object becomes garbage.
+gc.disable()
+
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
 # the processes that they start.
@@ -33,3 +36,5 @@ def pytest_collection_finish():
     """Keep the many objects of collected tests out of the garbage collector's way."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(10_000)  # tests make many objects, and few cycles
