@@ -5,10 +5,9 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 import dask_work  # noqa: E402
-from distributed.utils import get_mp_context  # noqa: E402
 
 # The library itself is not among them: each worker imports it, as workers elsewhere do.
-get_mp_context().set_forkserver_preload(
+distributed.utils.get_mp_context().set_forkserver_preload(
     ["distributed", "pandas", "pyarrow.compute", "scipy.stats", "sklearn.metrics"]
 )
 
