@@ -37,4 +37,3 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(10_000)  # tests make many objects, and few cycles
