@@ -3,7 +3,8 @@
 import importlib.metadata
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from benchmarks.libraries import LIBRARIES
@@ -53,12 +54,18 @@ def versions(names: Sequence[str]) -> dict[str, str]:
 
 def _version(package: str, module: str) -> str:
     """The version of what a module comes from, which may have another name: xgboost-cpu."""
-    sources = importlib.metadata.packages_distributions().get(module, [])
+    sources = _packages().get(module, [])
     if package in sources:
         return importlib.metadata.version(package)
     if sources:
         return f"{importlib.metadata.version(sources[0])} ({sources[0]})"
     return "not installed, run from its sources"
+
+
+@cache
+def _packages() -> Mapping[str, list[str]]:
+    """The names of the packages that each module comes from: reading all of them takes a while."""
+    return importlib.metadata.packages_distributions()
 
 
 def _processor() -> dict[str, str]:

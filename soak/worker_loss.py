@@ -42,7 +42,7 @@ def run(share: float) -> Outcome:
     y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
     expected = _bytes(hr.GradientBoostingRegressor(**PARAMETERS).fit(X, y))
     trials = Trials(da.from_array(X, chunks=(1500, 10)), da.from_array(y), expected)
-    n_kills, done = max(2, round(KILLS * share)), 0
+    n_kills, done = max(1, round(KILLS * share)), 0
     while done < n_kills:
         with _cluster() as client:
             done = trials.kill_some(client, done, n_kills)

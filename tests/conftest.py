@@ -11,6 +11,12 @@ import threading
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Workers of Dask are forks of one process, which has imported what tests/dask/conftest.py says.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
+
+# Until all tests are collected, hardly any object becomes garbage.
+gc.disable()
+
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
 # the processes that they start.
@@ -30,3 +36,4 @@ def pytest_collection_finish():
     """Keep the many objects of collected tests out of the garbage collector's way."""
     gc.collect()
     gc.freeze()
+    gc.enable()

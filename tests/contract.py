@@ -149,8 +149,13 @@ def unmet_checks(estimator) -> set[str]:
 
 def parametrize_with_checks(estimators: Iterable):
     """Parametrize a test with all checks that scikit-learn has for some estimators."""
-    pairs = [pair for estimator in estimators for pair in estimator_checks_generator(estimator)]
-    return pytest.mark.parametrize(("estimator", "check"), pairs, ids=_id)
+    pairs, ids = [], []
+    for estimator in estimators:
+        of_estimator = "".join(str(estimator).split())  # which takes a while
+        for pair in estimator_checks_generator(estimator):
+            pairs.append(pair)
+            ids.append(f"{of_estimator}-{_id(pair[1])}")
+    return pytest.mark.parametrize(("estimator", "check"), pairs, ids=ids)
 
 
 def run_check(estimator, check) -> None:
@@ -169,9 +174,7 @@ def _name(check) -> str:
     return check.func.__name__ if isinstance(check, partial) else check.__name__
 
 
-def _id(value) -> str:
-    """Return the names that scikit-learn's own tests have."""
-    if not isinstance(value, partial):
-        return "".join(str(value).split())
-    options = ",".join(f"{name}={option}" for name, option in value.keywords.items())
-    return f"{_name(value)}({options})" if options else _name(value)
+def _id(check) -> str:
+    """Return the name that a check has in scikit-learn's own tests."""
+    options = ",".join(f"{name}={option}" for name, option in check.keywords.items())
+    return f"{_name(check)}({options})" if options else _name(check)

@@ -56,8 +56,10 @@ struct Team {
   }
 };
 
+// What lanes exchange stands in the slots of even and odd generations in turn: a lane writes to one
+// half again when all lanes have passed the barrier after reading it.
 struct Warp : Team {
-  std::uint64_t slot[kWarp];
+  std::uint64_t slots[2][kWarp];
 };
 
 // Where a fibre or the scheduler goes on, and what the address sanitizer has to know of its stack.
@@ -73,19 +75,26 @@ struct Fibre : Context {
   std::unique_ptr<char[]> memory;
   dim3 thread;
   bool is_started = false, is_done = true;
+  const Team* awaited = nullptr;
+  unsigned generation = 0;  // of the team that it waits for
+
+  bool can_go_on() const {
+    return !is_done && (awaited == nullptr || awaited->generation != generation);
+  }
 };
 
 inline std::deque<Fibre> fibres;
 inline std::vector<Warp> warps;
 inline Team block;
 inline unsigned n_threads, current;
+inline Fibre* running;
 inline Context scheduler;
 inline dim3 grid_dim, block_dim, block_index;
 inline void* dynamic_shared;
 inline void (*body)(void**);
 inline void** arguments;
 
-inline Fibre& self() { return fibres[current]; }
+inline Fibre& self() { return *running; }
 
 // What comes before and after every change of stacks.
 inline void before_switch([[maybe_unused]] Context& from, [[maybe_unused]] const Context& to) {
@@ -124,7 +133,11 @@ inline void wait(Team& team) {
   const unsigned generation = team.generation;
   ++team.arrived;
   team.release_if_complete();
-  while (team.generation == generation) yield();
+  if (team.generation != generation) return;
+  self().awaited = &team;
+  self().generation = generation;
+  yield();
+  self().awaited = nullptr;
 }
 
 inline void prepare(Fibre& fibre) {
@@ -168,7 +181,8 @@ inline void run_block() {
     for (unsigned i = 0; i < n_warps; ++i) {
       const unsigned begin = (first + i) % n_warps * kWarp;
       for (current = begin; current < begin + kWarp && current < n_threads; ++current) {
-        if (!self().is_done) resume(self());
+        running = &fibres[current];
+        if (running->can_go_on()) resume(*running);
       }
     }
   }
@@ -198,14 +212,20 @@ void call(void (*kernel)(Args...), void** given) {
   call(kernel, given, std::index_sequence_for<Args...>{});
 }
 
+// Shows a value to the lanes of the warp; returns what all of them have shown.
 template <class T>
-T exchange(T value, unsigned from) {
+const std::uint64_t* show(T value) {
   static_assert(sizeof(T) <= 8);
   Warp& warp = warps[current / kWarp];
-  std::memcpy(&warp.slot[current % kWarp], &value, sizeof(T));
+  std::uint64_t* slots = warp.slots[warp.generation % 2];
+  std::memcpy(&slots[current % kWarp], &value, sizeof(T));
   wait(warp);
-  std::memcpy(&value, &warp.slot[from % kWarp], sizeof(T));
-  wait(warp);
+  return slots;
+}
+
+template <class T>
+T exchange(T value, unsigned from) {
+  std::memcpy(&value, &show(value)[from % kWarp], sizeof(T));
   return value;
 }
 
@@ -237,8 +257,9 @@ T __shfl_up_sync(unsigned, T value, int distance) {
   return shim::exchange(value, static_cast<unsigned>(lane >= distance ? lane - distance : lane));
 }
 inline unsigned __ballot_sync(unsigned, bool is_set) {
-  unsigned votes = is_set ? 1u << shim::current % shim::kWarp : 0u;
-  for (int mask = 1; mask < 32; mask *= 2) votes |= __shfl_xor_sync(~0u, votes, mask);
+  const std::uint64_t* shown = shim::show<std::uint64_t>(is_set);
+  unsigned votes = 0;
+  for (unsigned lane = 0; lane < shim::kWarp; ++lane) votes |= (shown[lane] & 1u) << lane;
   return votes;
 }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {

@@ -1,7 +1,6 @@
 """How long a call goes on after Ctrl-C."""
 
-import subprocess
-import sys
+from levels import printed_by_another_process
 
 PROGRAM = """
 import os, signal, threading, time
@@ -10,7 +9,7 @@ import os, signal, threading, time
 sent = []
 
 def interrupt():
-    time.sleep(0.3)
+    time.sleep({delay})
     sent.append(time.perf_counter())
     os.kill(os.getpid(), signal.SIGINT)
 
@@ -18,14 +17,20 @@ threading.Thread(target=interrupt).start()
 try:
     {call}
 except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0])
+    print(time.perf_counter() - sent[0], {shown})
 """
 
 
 def seconds_until_interrupted(setup: str, call: str) -> float:
     """Run a program that interrupts its call after 0.3 s, and return how much longer that took."""
-    program = PROGRAM.format(setup=setup, call=call)
-    run = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    )
-    return float(run.stdout)
+    return interrupted(setup, call, "None")[0]
+
+
+def interrupted(setup: str, call: str, shown: str, delay: float = 0.3) -> tuple[float, str]:
+    """Interrupt a call after a delay; return how much longer it took, and what is to be shown.
+
+    The program runs in a process that all such programs share: its start takes longer than they do.
+    """
+    program = PROGRAM.format(setup=setup, call=call, shown=shown, delay=delay)
+    seconds, text = printed_by_another_process(program).split()
+    return float(seconds), text

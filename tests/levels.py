@@ -40,6 +40,11 @@ def printed_with_any_threads(code):
     return here + [_printed_elsewhere(level, code, n_threads) for level, n_threads in elsewhere]
 
 
+def printed_by_another_process(code):
+    """Return what code prints in a process at this level, in which other programs may have run."""
+    return _printed_elsewhere(_native.level, code)
+
+
 def _printed_here(code, *arguments):
     patched_argv = mock.patch.object(sys, "argv", ["-c", *map(str, arguments)])
     with (
@@ -57,6 +62,8 @@ def _printed_elsewhere(level, code, *arguments):
     process.stdin.write(json.dumps([code, *map(str, arguments)]) + "\n")
     process.stdin.flush()
     answer = process.stdout.readline()
+    if not answer:
+        _process_at.cache_clear()  # other tests get a new one
     assert answer, f"the process at level {level} has ended"
     printed, failure = json.loads(answer)
     assert failure is None, failure

@@ -1,6 +1,7 @@
 """Sparse tables: fits and predictions visit stored values, and give the bits of dense tables."""
 
 import tracemalloc
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,8 +21,12 @@ from hedgerow._tree.growth_params import GrowthParams
 N_COLUMNS = 300
 
 
+@cache
 def words(n_rows, seed=0, n_columns=N_COLUMNS, per_row=4):
-    """Make a table of words: some columns have more values than others, some values are odd."""
+    """Make a table of words: some columns have more values than others, some values are odd.
+
+    Tests share it, and do not write to it.
+    """
     rng = np.random.default_rng(seed)
     column = (n_columns * rng.random((n_rows, per_row)) ** 3).astype(int)
     row = np.repeat(np.arange(n_rows), per_row)
@@ -29,9 +34,14 @@ def words(n_rows, seed=0, n_columns=N_COLUMNS, per_row=4):
     values[::31] = np.nan
     values[::37] = 0.0
     X = scipy.sparse.coo_matrix((values, (row, column.ravel())), (n_rows, n_columns)).tocsr()
-    known = np.nan_to_num(X.toarray())
-    y = known[:, :20] @ rng.normal(size=20) + np.isnan(X.toarray()).sum(axis=1)
-    return X, y + rng.normal(size=n_rows)
+    known = np.nan_to_num(X[:, :20].toarray())
+    n_missing = np.bincount(
+        np.repeat(np.arange(n_rows), np.diff(X.indptr))[np.isnan(X.data)], minlength=n_rows
+    )
+    y = known @ rng.normal(size=20) + n_missing + rng.normal(size=n_rows)
+    for array in (X.data, X.indices, X.indptr, y):
+        array.flags.writeable = False
+    return X, y
 
 
 MODELS = {
@@ -49,11 +59,15 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@cache
+def fitted_to_words(name):
+    return MODELS[name].fit(*words(600))
+
+
 @pytest.mark.parametrize("n_rows", [1, 7, 300])
+@pytest.mark.parametrize("name", MODELS)
 def test_sparse_rows_have_the_predictions_of_dense_rows(name, n_rows):
-    X, y = words(600)
-    model = MODELS[name].fit(X, y)
+    model = fitted_to_words(name)
     rows = words(n_rows, seed=1)[0]
     np.testing.assert_array_equal(model.predict(rows), model.predict(rows.toarray()))
     np.testing.assert_array_equal(model.predict(rows.tocsc()), model.predict(rows.toarray()))
@@ -117,17 +131,11 @@ def _in_layout(coo, layout):
     return csr
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    X, y = words(600)
-    return [MODELS[name].fit(X, y) for name in ("boosting", "forest", "linear leaves")]
-
-
 @settings(deadline=None, max_examples=60)
 @given(layouts())
-def test_every_layout_has_the_predictions_of_its_dense_table(fitted, drawn):
+def test_every_layout_has_the_predictions_of_its_dense_table(drawn):
     sparse, dense = drawn
-    for model in fitted:
+    for model in map(fitted_to_words, ("boosting", "forest", "linear leaves")):
         np.testing.assert_array_equal(model.predict(sparse), model.predict(dense))
 
 
@@ -151,7 +159,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
-@pytest.mark.parametrize("n_rows", [400, 40_000])
+@pytest.mark.parametrize("n_rows", [400, _native.packed_from_rows + 1000])
 def test_a_sparse_fit_is_the_dense_fit(parameters, n_rows):
     X, y = words(n_rows)
     assert stays_sparse(learn_schema(X)[1])

@@ -29,14 +29,14 @@ TWO = (NUMBERS > 0).astype(int)
 
 @parametrize_with_checks(
     [
-        AdaBoostClassifier(),
+        AdaBoostClassifier(n_estimators=10),
         # On the nine rows of a check of weights, two cuts of the third round are equally good.
         AdaBoostClassifier(algorithm="real", n_estimators=2),
-        AdaBoostClassifier(algorithm="gentle"),
-        AdaBoostClassifier(algorithm="logit"),
-        AdaBoostClassifier(GaussianNB(), n_estimators=10),
-        AdaBoostRegressor(),
-        AdaBoostRegressor(resample=False),
+        AdaBoostClassifier(algorithm="gentle", n_estimators=10),
+        AdaBoostClassifier(algorithm="logit", n_estimators=10),
+        AdaBoostClassifier(GaussianNB(), n_estimators=5),
+        AdaBoostRegressor(n_estimators=10),
+        AdaBoostRegressor(n_estimators=10, resample=False),
         AdaBoostRegressor(LinearRegression(), resample=False, n_estimators=5),
     ]
 )

@@ -1,8 +1,6 @@
 """Bagging: naive loops over the same samples, scikit-learn's own, and what users may give it."""
 
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +30,7 @@ from hedgerow._data.intake import learn_schema
 from hedgerow._tree.cart import BootstrapSamples, CartParams, grow_trees
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow.theory import forest_bound
+from interrupts import interrupted
 
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -889,8 +888,7 @@ def test_an_estimator_that_fails_leaves_the_bag_as_it_was(error, n_jobs):
     np.testing.assert_array_equal(bag.set_params(n_jobs=None).predict_proba(X), predicted)
 
 
-INTERRUPTED = """
-import os, signal, threading, time
+A_LONG_FIT = """
 import numpy as np
 from hedgerow._bagging import BaggingRegressor
 
@@ -900,24 +898,12 @@ y = X[:, 0] + rng.normal(size=200_000)
 bag = BaggingRegressor(n_estimators=1).fit(X[:100], y[:100])
 bag.set_params(n_estimators=100_000)
 before = dict(vars(bag))
-
-def interrupt():
-    time.sleep(0.5)
-    os.kill(os.getpid(), signal.SIGINT)
-
-threading.Thread(target=interrupt).start()
-try:
-    bag.fit(X, y)
-except KeyboardInterrupt:
-    print(vars(bag) == before)
 """
 
 
 def test_ctrl_c_ends_a_fit_and_leaves_the_bag_as_it_was():
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True, timeout=60
-    )
-    assert run.stdout == "True\n"
+    _, unharmed = interrupted(A_LONG_FIT, "bag.fit(X, y)", "vars(bag) == before", delay=0.5)
+    assert unharmed == "True"
 
 
 def test_a_bag_predicts_by_what_it_was_fitted_with():

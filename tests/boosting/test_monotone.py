@@ -1,5 +1,7 @@
 """Monotone constraints of models: no prediction goes against one, whatever the loss and mode."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -38,8 +40,12 @@ def curved(y, f):
 DIRECTIONS = {"a": 1, "b": -1, "d": "increasing"}
 
 
+@cache
 def constrained_table(n_rows, seed=0):
-    """Give a table with gaps and categories, and y > 0 that opposes the constraints in part."""
+    """Give a table with gaps and categories, and y > 0 that opposes the constraints in part.
+
+    Tests share it, and do not write to it.
+    """
     X, _ = table(n_rows, seed)
     a, b, c, d = (X[name].fillna(0.7) for name in "abcd")
     reds = (X["kind"] == "red") * np.sin(3 * a) + X["kind"].isna() * b

@@ -164,7 +164,8 @@ def test_two_classes_have_one_output_and_so_the_same_trees(classes):
 def test_one_tree_for_ten_classes_learns_the_digits():
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    model = hr.GradientBoostingClassifier(multi_strategy="vector").fit(X_train, y_train)
+    model = hr.GradientBoostingClassifier(multi_strategy="vector", budget=0.3)
+    model.fit(X_train, y_train)
     assert model.score(X_test, y_test) > 0.95
 
 

@@ -26,6 +26,7 @@ from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound, boost
 from hedgerow._boosting.fit.round_grower import BoostedRounds
 from hedgerow._data.intake import Table
+from interrupts import interrupted
 from oracles.random_numbers import hash_of
 
 RNG = np.random.default_rng(0)
@@ -453,8 +454,7 @@ def test_nothing_is_imported_to_ask_for_a_notebook():
     assert done.stdout == b"False\n"
 
 
-INTERRUPTED = """
-import os, signal, threading, time
+A_LONG_FIT = """
 import numpy as np
 from hedgerow import GradientBoostingRegressor
 
@@ -464,27 +464,12 @@ y = X[:, 0] + rng.normal(size=200_000)
 model = GradientBoostingRegressor(n_estimators=1).fit(X[:100], y[:100])
 model.set_params(n_estimators=100_000)
 before = dict(vars(model))
-sent = []
-
-def interrupt():
-    time.sleep(0.3)
-    sent.append(time.perf_counter())
-    os.kill(os.getpid(), signal.SIGINT)
-
-threading.Thread(target=interrupt).start()
-try:
-    model.fit(X, y)
-except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0], vars(model) == before)
 """
 
 
 def test_ctrl_c_ends_a_fit_at_once_and_leaves_the_estimator_as_it_was():
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], check=True, capture_output=True, text=True
-    )
-    seconds, unharmed = run.stdout.split()
-    assert float(seconds) < 0.5
+    seconds, unharmed = interrupted(A_LONG_FIT, "model.fit(X, y)", "vars(model) == before")
+    assert seconds < 0.5
     assert unharmed == "True"
 
 

@@ -25,11 +25,11 @@ SMALL = {"n_estimators": 5, "max_leaves": 4}
         # The automatic search, with few rounds: a check makes up to thirty fits.
         GradientBoostingClassifier(budget=0.05),
         GradientBoostingRegressor(budget=0.05),
-        GradientBoostingClassifier(n_estimators=100),
-        GradientBoostingRegressor(n_estimators=100),
-        GradientBoostingClassifier(n_estimators=100, multi_strategy="vector"),
-        GradientBoostingClassifier(n_estimators=100, linear_leaves=True),
-        GradientBoostingRegressor(n_estimators=100, linear_leaves=True),
+        GradientBoostingClassifier(n_estimators=20),
+        GradientBoostingRegressor(n_estimators=20),
+        GradientBoostingClassifier(n_estimators=20, multi_strategy="vector"),
+        GradientBoostingClassifier(n_estimators=20, linear_leaves=True),
+        GradientBoostingRegressor(n_estimators=20, linear_leaves=True),
     ]
 )
 # A check sets n_iter_no_change wherever it is a parameter, and that has no effect here; others fit

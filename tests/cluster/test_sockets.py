@@ -89,9 +89,9 @@ def test_a_slow_worker_is_not_a_lost_one(workers):
     assert in_threads(workers(2, silence=1.5), cluster_work.slow) == [[b"x", b"x"]] * 2
 
 
-def test_the_error_of_a_worker_is_raised_and_the_others_end():
+def test_the_error_of_a_worker_is_raised_and_the_other_ends():
     with pytest.raises(ZeroDivisionError, match="of worker 1"):
-        run_processes(cluster_work.fails, 3)
+        run_processes(cluster_work.fails, 2)
     assert_no_process_is_left()
 
 
@@ -106,7 +106,7 @@ def test_a_killed_worker_ends_all_others_at_once(tmp_path):
 
 def test_a_frozen_worker_is_lost_after_a_while():
     with pytest.raises(ClusterError, match="worker 1 has not responded for 2 s"):
-        run_processes(cluster_work.freezes, 3, silence=2.0)
+        run_processes(cluster_work.freezes, 2, silence=2.0)
     assert_no_process_is_left()
 
 

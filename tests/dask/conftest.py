@@ -6,6 +6,11 @@ distributed = pytest.importorskip("distributed")
 
 import dask_work  # noqa: E402
 
+# The library itself is not among them: each worker imports it, as workers elsewhere do.
+distributed.utils.get_mp_context().set_forkserver_preload(
+    ["distributed", "pandas", "pyarrow.compute", "scipy.stats", "sklearn.metrics"]
+)
+
 
 def pytest_collection_modifyitems(items):
     """Dask does not close sockets whose connection failed while a cluster starts or ends."""

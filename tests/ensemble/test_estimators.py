@@ -162,7 +162,7 @@ def test_files_hold_the_ensemble_and_are_equal_for_any_number_of_threads(refit, 
     X = mixed_table(120)
     y = np.where(X.number + (X.word == "x") > 0.3, "yes", "no")
     own = [CLASSIFIERS[0], ("tree", hr.DecisionTreeClassifier())]
-    candidates = own if refit is True else None
+    candidates = own if refit else None  # the default ones are of every kind
     contents = []
     for n_jobs in (1, 2):
         model = hr.EnsembleClassifier(candidates, cv=2, refit=refit, n_jobs=n_jobs).fit(X, y)

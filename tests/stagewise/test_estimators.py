@@ -116,11 +116,11 @@ FEW = {"n_estimators": 8, "learning_rate": 0.5}
 
 @parametrize_with_checks(
     [
-        StagewiseClassifier(**FEW),
-        StagewiseRegressor(**FEW),
-        StagewiseClassifier(RidgeClassifier(), loss="exponential", **FEW),
+        StagewiseClassifier(n_estimators=3),
+        StagewiseRegressor(n_estimators=3, learning_rate=0.5),
+        StagewiseClassifier(RidgeClassifier(), loss="exponential", n_estimators=3),
         StagewiseRegressor(loss="poisson", step="line_search", **FEW),
-        StagewiseRegressor(LinearRegression(), loss="huber", **FEW),
+        StagewiseRegressor(LinearRegression(), loss="huber", n_estimators=3, learning_rate=0.5),
     ]
 )
 @pytest.mark.filterwarnings("default")

@@ -1,10 +1,6 @@
 """Exact CART, held to a search of every cut, to scikit-learn's trees and to the other engine."""
 
 import hashlib
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +18,7 @@ from hedgerow._tree.cart import (
     grow_trees,
 )
 from hedgerow.exceptions import DataError
+from interrupts import seconds_until_interrupted
 from levels import printed_at_every_level
 from oracles.cart import Task, check_tree, goes_left, node_rows
 
@@ -618,7 +615,7 @@ def test_trees_are_the_same_at_every_instruction_set_level():
 
 @pytest.mark.parametrize("criterion", ["gini", "absolute_error"])
 def test_ctrl_c_ends_the_growing_of_a_tree(criterion):
-    code = f"""
+    setup = f"""
 import numpy as np
 from hedgerow._tree.cart import *
 rng = np.random.default_rng(0)
@@ -626,22 +623,10 @@ X = rng.standard_normal((200_000, 30), dtype=np.float32)
 matrix = SortedMatrix.from_matrix(X, n_threads=2)
 y = rng.integers(0, 2, 200_000)
 params, draws = CartParams({criterion!r}), BootstrapSamples.all(200_000)
-print("growing", flush=True)
-while True:
-    if params.criterion == "gini":
-        grow_trees(matrix, TreeTarget.of_classes(y.astype(np.uint16), 2), params, draws,
-        n_threads=2)
-    else:
-        grow_trees(matrix, TreeTarget.of_numbers(rng.standard_normal((200_000, 1))), params, draws,
-        n_threads=2)
+if params.criterion == "gini":
+    target = TreeTarget.of_classes(y.astype(np.uint16), 2)
+else:
+    target = TreeTarget.of_numbers(rng.standard_normal((200_000, 1)))
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout.readline() == "growing\n"
-        time.sleep(0.7)
-        process.send_signal(signal.SIGINT)
-        sent = time.monotonic()
-        assert "KeyboardInterrupt" in process.communicate(timeout=60)[1]
-        assert time.monotonic() - sent < 5
+    call = "while True: grow_trees(matrix, target, params, draws, n_threads=2)"
+    assert seconds_until_interrupted(setup, call) < 5

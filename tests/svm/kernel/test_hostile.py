@@ -1,9 +1,6 @@
 """Data and parameters that are hard to solve, wrong, or interrupted."""
 
 import pickle
-import signal
-import subprocess
-import sys
 import time
 import warnings
 
@@ -16,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hedgerow import DataError, ParameterError
 from hedgerow._svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from interrupts import interrupted
 from levels import printed_with_any_threads
 
 CLASSIFIERS = [SVC(), SVC(multi_class="ovr"), NuSVC(nu=0.2)]
@@ -315,31 +313,21 @@ def test_a_fit_that_fails_leaves_the_machine_as_it_was(machine):
     assert (again.predict(X) == machine.predict(X)).all()
 
 
-INTERRUPTED = """
-import time, numpy as np
+A_LONG_FIT = """
+import numpy as np
 from hedgerow._svm import SVC
 random = np.random.default_rng(0)
 X = random.normal(size=(30_000, 60))
 y = random.integers(0, 2, 30_000)
 machine = SVC(C=1e4, cache_size=500)
-print("fitting", flush=True)
-try:
-    machine.fit(X, y)
-except KeyboardInterrupt:
-    print("interrupted", hasattr(machine, "support_"), flush=True)
 """
 
 
 def test_ctrl_c_ends_a_long_fit():
-    with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "fitting\n"
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        started = time.perf_counter()
-        assert process.stdout.readline() == "interrupted False\n"
-        assert time.perf_counter() - started < 5.0
+    shown = "hasattr(machine, 'support_')"
+    seconds, is_fitted = interrupted(A_LONG_FIT, "machine.fit(X, y)", shown, delay=1.0)
+    assert seconds < 5.0
+    assert is_fitted == "False"
 
 
 FIT_AND_HASH = """
