@@ -62,7 +62,12 @@ def test_a_fit_goes_on_wherever_it_was_broken_off(tmp_path, ends):
     whole = bytes_of(local_fit(), tmp_path)
     for number, others in enumerate(DIVISIONS):
         path = shutil.copy(broken_off, tmp_path / str(number))
-        assert bytes_of(fit_together(others, checkpoint=path), tmp_path) == whole
+        rounds = []
+        resumed = fit_together(
+            others, checkpoint=path, callbacks=[lambda info, seen=rounds: seen.append(info.round)]
+        )
+        assert bytes_of(resumed, tmp_path) == whole
+        assert min(rounds) > 10  # those before are in the checkpoint
 
 
 def test_the_local_fit_goes_on_from_the_checkpoint_of_a_cluster(tmp_path):
