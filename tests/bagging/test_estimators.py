@@ -839,7 +839,9 @@ def test_a_prediction_needs_the_columns_of_the_fit(estimator):
 
 
 def test_weights_without_bootstrap_need_an_estimator_that_takes_them():
-    with pytest.raises(ParameterError, match="bootstrap=False passes sample_weight"):
+    with pytest.raises(
+        ParameterError, match="With bootstrap=False, sample_weight is passed to the estimator, but"
+    ):
         BaggingClassifier(KNeighborsClassifier(), bootstrap=False).fit(
             *IRIS, sample_weight=np.ones(150)
         )

@@ -759,7 +759,7 @@ def test_a_split_without_weight_names_the_parameter_that_splits(options, words):
 @pytest.mark.parametrize("sampling", ["gradient", "minimal_variance", "group"])
 def test_sampling_says_what_to_give(sampling):
     model = GradientBoostingRegressor(sampling=sampling)
-    with pytest.raises(ParameterError, match=r"subsample='auto' is all .* such as subsample=0.5"):
+    with pytest.raises(ParameterError, match=r"subsample='auto' uses all .* such as subsample=0.5"):
         model.fit(X, NUMBERS, groups=np.arange(400) // 10)
 
 
