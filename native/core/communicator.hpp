@@ -2,8 +2,8 @@
 //
 // Two operations suffice, because all that is added up are integers, which every worker adds in the
 // same way: `exchange` sends each worker its own part, `gather` sends everybody the same. Both are
-// collective: every worker calls them in the same order. The bindings implement them by an object
-// of Python's, which may use threads, sockets or another library.
+// collective: every worker calls them in the same order. The bindings implement them by a Python
+// object, which may use threads, sockets or another library.
 #pragma once
 #include <cstddef>
 #include <cstring>

@@ -1,9 +1,9 @@
 // Selection: in each of several lists, the first key at which the weight of all keys up to it
 // reaches a target, such as the k-th smallest if weights are 1.
 //
-// The bytes of a key are found one after another, from the weights by that byte of the keys that
-// begin with the bytes found so far: sums of integers, so that the keys of a list may be spread
-// over several workers.
+// The bytes of a key are found one after another: each is chosen from the total weights by that
+// byte, over the keys that start with the bytes already found. These are sums of integers, so that
+// the keys of a list may be spread over several workers.
 #pragma once
 #include <cstdint>
 #include <span>

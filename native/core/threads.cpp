@@ -49,7 +49,7 @@ constexpr std::size_t kCacheLine = 64;
 enum State : int { kIdle, kAsleep, kInvited, kRunning, kStopped };
 
 // How floating-point operations round, and whether they flush subnormal numbers to zero. A thread
-// starts with its creator's mode, and any library may change it later: so each region hands its
+// starts with its creator's mode, and any library may change it later: each region hands its
 // caller's to the workers, so that no result depends on the thread that computes it.
 #if defined(__x86_64__)
 using FloatMode = unsigned;

@@ -2,9 +2,8 @@
 //
 // The process has one team. It starts with the first region that can use it, grows when more
 // threads are requested, and sleeps between regions. `parallel_teams` divides it for the time of a
-// region. It is used instead of OpenMP because it
-// survives fork(), shares nothing with the runtimes of other libraries, and starts a region within
-// a microsecond.
+// region. It is used instead of OpenMP because it survives fork(), shares nothing with the runtimes
+// of other libraries, and starts a region within a microsecond.
 #pragma once
 #include <algorithm>
 #include <cstddef>

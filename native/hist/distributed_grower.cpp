@@ -39,7 +39,7 @@ std::size_t fewest_slots(const GrowthParams& params, int leaves_ahead) {
   return std::max(evaluated, std::size_t{1} << most_levels(params));
 }
 
-// A stretch of things of which worker `rank` has its share.
+// A range of items, of which each worker has one.
 struct Share {
   std::size_t begin, end;
 
@@ -247,7 +247,7 @@ class DistributedEngine final : public GrowthEngine {
   std::size_t leaves_at_once_;      // whose sums are exchanged together
   std::optional<LevelScan> level_;  // of symmetric trees
 
-  // Of the tree being grown.
+  // State of the tree being grown.
   Gradients gradients_;
   std::vector<DistributedLeaf> leaves_;  // by id
   Buffer<GradientSum> local_;            // sums over the rows of this worker, of all columns

@@ -3,12 +3,12 @@
 // TreeBuilder (hist/tree_builder.hpp) decides which leaf is split next, how nodes are numbered,
 // which features they may use and when to stop. A GrowthEngine owns the rows and their sums: it
 // builds histograms, finds the best split of a leaf and divides its rows. Neither knows how the
-// other works, so an engine on a GPU, or distributed over machines, follows the same rules without
-// a copy of them.
+// other works, so an engine that is distributed over machines follows the same rules without a copy
+// of them. (Whole trees grow on a GPU, where the rules of shared/growth_order.hpp are compiled
+// again.)
 //
 // What happens in which half:
-//   - leaf-wise or level-wise growth is the order of TreeBuilder's heap; engines do not know about
-//   it;
+//   - leaf-wise or level-wise growth is the order of TreeBuilder's heap, unknown to engines;
 //   - a symmetric tree has no heap: its leaves are searched and divided a level at a time;
 //   - evaluating ahead: TreeBuilder passes the children of the next `leaves_ahead` open leaves to
 //     one call of `divide`, before it is certain that their parents will be split, and commits
@@ -16,7 +16,7 @@
 //     any number. The engines process the leaves of a call together, which keeps many threads busy
 //     in small leaves.
 //
-// A new engine implements GrowthEngine and is passed to TreeBuilder::grow, as ScalarGrower does it
+// A new engine implements GrowthEngine and is passed to TreeBuilder::grow, as in ScalarGrower
 // (hist/scalar_grower.cpp, trees of one output) and VectorGrower (hist/vector_grower.cpp, trees of
 // all outputs).
 #pragma once

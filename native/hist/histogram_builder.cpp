@@ -73,7 +73,8 @@ void HistogramBuilder::set_columns(const TreeColumns& columns) {
   if (is_small && bins_.n_rows < kFewRows) set_owners();
 }
 
-// Divides the columns evenly among as few owners as are as fast as all threads.
+// Divides the columns evenly among the smallest number of owners that is as fast as all
+// threads.
 void HistogramBuilder::set_owners() {
   const std::size_t n_columns = columns_->columns().size();
   const auto n_threads = static_cast<std::size_t>(std::max(threads_, 1));

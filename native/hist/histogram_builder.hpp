@@ -5,7 +5,7 @@
 //
 // A table that fits into the cache of every core is divided in one way throughout: each column has
 // an owner, the thread that builds, subtracts and scans its histograms in every node. In larger
-// tables it costs too much that so many threads read all rows.
+// tables this would be too slow, because every thread would read all rows.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -41,7 +41,7 @@ class HistogramBuilder {
 
   // Sets the columns of the following histograms.
   void set_columns(const TreeColumns& columns);
-  // The columns, divided into at least `n_sections` sections, if so many are of use.
+  // The columns, divided into at least `n_sections` sections, if that many are useful.
   std::span<const Section> sections(std::size_t n_sections) const;
   // The columns one by one.
   std::span<const Section> single_columns() const { return single_columns_.sections; }

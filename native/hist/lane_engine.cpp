@@ -27,8 +27,8 @@ constexpr std::size_t kWorkPerThread = 4'000;
 // A node keeps its histogram if its rows have at least so many items for each entry: otherwise
 // adding up the rows of its children is cheaper than moving all entries through the cache.
 constexpr std::size_t kItemsPerEntry = 2;
-// The rounding error of a score, as a fraction of it, and more: too many features are offered to
-// the search rather than too few.
+// A generous bound on the relative rounding error of a score: too many features are offered to the
+// search rather than too few.
 constexpr double kScoreNoise = 0x1p-40;
 
 struct LaneLeaf : EngineLeaf {
@@ -123,7 +123,7 @@ class LaneEngine final : public ScalarLeafEngine {
   HistogramPool pool_;
   std::vector<LaneScratch> scratch_;  // by slot
 
-  // Of the tree being grown.
+  // State of the tree being grown.
   Gradients gradients_;
   std::vector<LaneLeaf> leaves_;  // by id
   std::vector<BestOfPair> results_;
@@ -258,7 +258,7 @@ LanePair LaneEngine::lane_pair(Division& division) {
   return {scan(small_side), scan(1 - small_side), subtracts};
 }
 
-// In items, which take about as long as scanned entries.
+// The work in items; adding one takes about as long as scanning an entry.
 std::size_t LaneEngine::work(const LanePair& pair) const {
   std::size_t n_rows = 0, n_scans = 0;
   if (pair.small.is_wanted || pair.subtracts) n_rows += pair.small.rows.count;

@@ -28,7 +28,8 @@ struct Entries {
   }
 };
 
-// Adds rows to sums. Two words of an entry follow one another, and an item is the first of them.
+// Adds rows to sums. The two words of an entry are adjacent, and an item is the index of the
+// first.
 void add_rows(const LaneSection& section, const GradientSum* gradients, const RowSet& rows,
               GradientSum* sums) {
   const std::uint32_t* starts = section.row_starts.data();
@@ -82,7 +83,7 @@ struct RemainingLanes {
   }
 };
 
-// As hist/split.cpp scans the bins of one feature.
+// The scan of hist/split.cpp, for eight features at a time.
 template <bool kZeroH, class AnyLanes>
 void scan(const LaneSection& section, const SplitNode& node, const AnyLanes& bins, double* scores) {
   const FractionUnits<false> fraction(node);

@@ -15,8 +15,8 @@ void build_lanes(const LaneSection& section, const GradientSum* gradients, const
                  const GradientSum& node, GradientSum* sums);
 
 // The best score of each feature in a node, eight for each group: the largest fraction of a
-// threshold (shared/split_rule.hpp) up to rounding, −∞ where none is larger than a search must
-// beat.
+// threshold (shared/split_rule.hpp) up to rounding, or −∞ if no score is above the one
+// that a split has to beat.
 void scan_lanes(const LaneSection& section, const SplitNode& node, const GradientSum* sums,
                 double* scores);
 

@@ -2,8 +2,8 @@
 //
 // The histograms of eight features are interleaved: the entries of a bin, one of each feature, are
 // next to each other, so that a scan adds up and scores eight features at a time. Features are
-// grouped by their number of bins, and a histogram has no more entries than bins exist. A row lists
-// its entries, except where a feature has its commonest bin there: the sum of that bin is the
+// grouped by their number of bins, and a histogram has no more entries than there are bins. A row
+// lists its entries, except those of the commonest bins of features: the sum of that bin is the
 // node's minus those of the other bins, exactly, because sums are integers.
 #pragma once
 #include <array>

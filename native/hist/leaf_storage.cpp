@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kRowsPerThread = 2 * kPartitionChunk;
 
 // A node as rows walk past it: where they look, and where they go next. The bins that go left are
-// a set, whatever the split is, so that the way is a load: a branch would go either way at random.
+// a set, whatever the split is, so that the direction is read from memory: a branch would be
+// unpredictable.
 struct Signpost {
   const std::uint8_t* column = nullptr;  // of the split; none for a leaf
   std::uint32_t next[2] = {0, 0};        // the right child and the left one; of a leaf its number

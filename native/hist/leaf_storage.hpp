@@ -1,4 +1,4 @@
-// The rows and histograms of a tree's leaves, for both engines of this folder.
+// The rows and histograms of a tree's leaves, for the engines of this folder.
 //
 // A split writes the divided rows of a leaf to the other of two buffers, so that rows keep their
 // order and those of a leaf are contiguous. The rows of the leaf itself remain until one of its

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kLanes = 8;
 
-// Tests in whole vectors.
+// A number of tests, rounded up to whole vectors.
 std::size_t padded(int count) {
   return (static_cast<std::size_t>(count) + kLanes - 1) / kLanes * kLanes;
 }
@@ -65,7 +65,7 @@ struct PenalisedGain {
 };
 
 // Which tests of a feature with a monotonic constraint may gain: those with the weights of both
-// sides in order, and from `free_from` on all.
+// sides in order, and all tests from `free_from` on.
 struct Order {
   int direction = 0;
   int free_from = 0;

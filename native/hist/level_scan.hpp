@@ -61,7 +61,7 @@ struct LeafDivision {
 
 class LevelScan {
  public:
-  // What is referred to must outlive the scan.
+  // All arguments must outlive the scan.
   LevelScan(const GrowthParams& params, const Constraints& constraints,
             std::span<const std::int32_t> n_bins);
 
@@ -97,7 +97,7 @@ class LevelScan {
   // the leaf's own, in which min_split_gain has no part.
   LeafDivision divide(const LevelLeaf& leaf, const Split& test,
                       const FeatureHistogram& histogram) const;
-  // Completes a test by what its leaves leave open; returns their splits.
+  // Sets what all leaves together decide about a test; returns the splits of the leaves.
   std::vector<Split> complete(Split& test, std::span<const LeafDivision> leaves, int n_bins) const;
 
  private:

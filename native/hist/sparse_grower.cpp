@@ -123,7 +123,7 @@ class SparseEngine final : public GrowthEngine {
   std::vector<SparseScratch> scratch_;  // by slot
   std::size_t keep_from_;               // nodes with as many rows keep their histogram
 
-  // Of the tree being grown.
+  // State of the tree being grown.
   Gradients gradients_;
   std::vector<SparseLeaf> leaves_;  // by id
   std::vector<Split> block_best_;

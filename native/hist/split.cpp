@@ -1,5 +1,5 @@
 // Split finding. The common case (no cap on leaf weights) processes eight bins at a time and
-// divides nothing: two candidates are compared as fractions (see shared/objective.hpp), by
+// needs no division: two candidates are compared as fractions (see shared/objective.hpp), by
 // cross-multiplication. Everything is in the histogram's integer units, so λ and the other limits
 // are converted once instead of every sum.
 #include "hist/split.hpp"
@@ -22,7 +22,7 @@ namespace {
 typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
 typedef Double8 Double8Array __attribute__((may_alias));
 
-// Bins that are looked through before they are scanned.
+// Up to this number of bins, it is checked first whether one of them has nearly all rows.
 constexpr int kFewBins = 64;
 
 double limited_score(const Penalties& penalties, double G, double H, const Limits& limits) {

@@ -33,7 +33,7 @@ class SplitSearch {
               const LimitedLeaf& limited = {});
 
   const GradientSum& node() const { return total_; }
-  // What the scan of a feature needs that has to be better than `best`.
+  // What the scan of a feature needs in order to find a split that is better than `best`.
   SplitNode node_for(const Split& best, double weight) const;
 
   // Replaces `best` if the feature has a better split. The order of candidates is: lower feature,

@@ -195,9 +195,9 @@ void TreeBuilder::commit(const TreeLeaf& leaf) {
 }
 
 // Evaluates the children of a leaf that has just been split, and those of leaves that will probably
-// be split next. Which these are is found by growing on, as far as splits are known: a leaf whose
-// children are evaluated is followed by them. A child is searched only if max_leaves permits
-// another split after its parent's.
+// be split next. These are found by simulating further growth with the splits that are known: a
+// leaf whose children are evaluated is followed by them. A child is searched only if max_leaves
+// permits another split after its parent's.
 void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
   int n_leaves = this->n_leaves() + 2;  // the leaf itself is not counted any more
   std::vector<TreeLeaf*> parents = {&leaf};
@@ -223,7 +223,7 @@ void TreeBuilder::evaluate_children(TreeLeaf& leaf) {
       continue;
     }
     for (TreeLeaf& child : children_[static_cast<std::size_t>(likely.children)]) {
-      // What interactions allow below a leaf is known once its parent is a node.
+      // The features that interactions allow below a leaf are known once its parent is a node.
       if (!child.best.found() || constraints_.interactions.any()) continue;
       next.push_back(&child);
       std::push_heap(next.begin(), next.end(), is_later);

@@ -91,7 +91,7 @@ class TreeBuilder {
   std::vector<int> features_;  // of the tree
   AllowedFeatures in_tree_;    // the same as flags
 
-  // Of the tree being grown.
+  // State of the tree being grown.
   GrowthEngine* engine_ = nullptr;
   std::uint64_t tree_id_ = 0;
   GrownTree tree_;

@@ -24,7 +24,7 @@ std::vector<bool> features_to_split(const BinnedView& bins, std::size_t min_rows
 
 }  // namespace
 
-// For most features the first rows suffice to tell.
+// For most features the first rows suffice to decide this.
 bool can_split(const std::uint8_t* bins, std::size_t n_rows, std::size_t min_rows) {
   std::array<std::size_t, kBins> count{};
   std::size_t n_seen = 0, most = 0;
@@ -57,7 +57,7 @@ TreeColumns::TreeColumns(const BinnedView& bins, std::vector<bool> can_split)
   }
 }
 
-// The digit of a place, which is made if it is the first there.
+// The digit of a place, which is added if it does not exist yet.
 Digit& TreeColumns::digit_at(const Place& place) {
   std::vector<Digit>& digits = digits_of_[static_cast<std::size_t>(place.column)];
   const auto at = std::find_if(digits.begin(), digits.end(),

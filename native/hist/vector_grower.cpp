@@ -1,7 +1,7 @@
-// The engine for trees of all outputs. It differs from that for one output (hist/scalar_grower.cpp)
-// in this: a histogram of many outputs is large, so it is kept only if the budget permits, and
-// columns are processed in groups that are narrow enough for the cache; in nodes with few rows only
-// occupied bins are scanned and cleared.
+// The engine for trees of all outputs. It differs from the engine for one output
+// (hist/scalar_grower.cpp) in two ways: a histogram of many outputs is large, so it is kept only if
+// the budget permits, and columns are processed in groups that are narrow enough for the cache; in
+// nodes with few rows only occupied bins are scanned and cleared.
 #include "hist/vector_grower.hpp"
 
 #include <algorithm>
@@ -192,7 +192,7 @@ class VectorEngine final : public GrowthEngine {
   HistogramPool pool_;
   ScratchPool scratch_, digit_rooms_;
 
-  // Of the tree being grown.
+  // State of the tree being grown.
   VectorGradients gradients_;
   std::vector<VectorLeaf> leaves_;  // by the engine's numbers
   std::vector<ColumnGroup> groups_;

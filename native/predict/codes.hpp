@@ -33,7 +33,7 @@ int category_code(T value) {
   return static_cast<T>(code) == in_range ? code : kMissingCode;
 }
 
-// A search tree among others: where it begins, its depth, and the number of its split points.
+// One of several search trees: where it begins, its depth, and the number of its split points.
 struct RankTree {
   std::size_t begin = 0;
   int levels = 0;

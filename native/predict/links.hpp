@@ -9,7 +9,7 @@ namespace hedgerow::predict {
 
 void sigmoid_inplace(double* scores, std::size_t count, int threads);
 
-// Of the scores of the second of two classes: the probabilities of both, in turn.
+// From the scores of the second of two classes, writes the probabilities of both, row by row.
 void two_classes(Strided<const double> scores, std::size_t count, double factor,
                  double* probabilities, int threads);
 

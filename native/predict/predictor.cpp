@@ -191,8 +191,8 @@ class SegmentPlan {
   std::map<Key, std::size_t> place_;
 };
 
-// The leaves of a tree in the order of their numbers. In a table a leaf has several, the same ones
-// for all forms.
+// The leaves of a tree in the order of their numbers. In the table of a tree, a leaf has several
+// numbers, the same ones in all forms.
 std::vector<std::size_t> leaves_of(const TreeArrays& tree, const std::optional<FewTests>& tests) {
   if (tests) return leaves_of_entries(tree, *tests);
   std::vector<std::size_t> leaves;

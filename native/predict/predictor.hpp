@@ -5,7 +5,7 @@
 //
 // The score of a row is the start value plus the leaf values in the order of the trees: it does not
 // depend on batch, threads, form or instruction set. Sums are of doubles, or of floats if the model
-// comes from a library that has those.
+// comes from a library that sums floats.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -105,7 +105,7 @@ class StepBlock {
  public:
   explicit StepBlock(const StepTrees& trees) : trees_(trees) {}
 
-  // Reads rows, and makes up others until there are n_room.
+  // Reads rows, and pads them with dummy rows up to n_room.
   template <class Rows>
   void read(const Rows& rows, std::size_t first_row, std::size_t n_rows, std::size_t n_room) {
     if (!fill(rows, first_row, n_rows, n_room, false)) fill(rows, first_row, n_rows, n_room, true);
@@ -113,7 +113,7 @@ class StepBlock {
 
   const T* row(std::size_t i) const { return values_.data() + i * stride_; }
   std::size_t stride() const { return stride_; }
-  // The bits of a node's column that count.
+  // The bits of a node's column that are in use.
   std::uint32_t mask() const { return mask_; }
 
  private:
@@ -138,7 +138,7 @@ class StepBlock {
     return has_two || !any_missing;
   }
 
-  // Writes one number of two into each of these; categories stay as they are.
+  // Writes one of two numbers into each column; categories stay as they are.
   void divide(T* right, T* left) const {
     for (std::size_t c = 0; c < trees_.columns.size(); ++c) {
       const bool is_missing = right[c] != right[c] && !trees_.columns[c].second;

@@ -19,13 +19,14 @@ namespace hedgerow::predict {
 inline constexpr std::size_t kMaxTableTests = 12;     // 32 KiB of values
 inline constexpr std::size_t kMaxEntriesPerLeaf = 4;  // of a table of more than 256 entries
 
-// The different tests of a tree, each by a node that has it, and the number of each inner node's.
+// The different tests of a tree, each represented by a node that has it, and the number of the test
+// of each inner node.
 struct FewTests {
   std::vector<std::size_t> node;
   std::vector<std::uint8_t> test_of;
 
   std::size_t n_entries() const { return std::size_t{1} << node.size(); }
-  // Whether the number of an entry is more than a byte.
+  // Whether the number of an entry needs more than a byte.
   bool is_wide() const { return node.size() > 8; }
 };
 
