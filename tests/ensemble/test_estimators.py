@@ -247,6 +247,8 @@ def test_the_members_error_is_the_mean_error_minus_the_ambiguity():
         hr.theory.diversity(model, X[:50], y[:50])
     with pytest.raises(hr.ParameterError, match="it must be a fitted EnsembleClassifier"):
         hr.theory.diversity(hr.SVC().fit(*IRIS), *IRIS)
+    with pytest.raises(hr.ParameterError, match="out_of_fold='a' is not allowed"):
+        hr.theory.diversity(model, X, y, out_of_fold="a")
 
 
 @pytest.mark.parametrize(
@@ -328,6 +330,26 @@ def test_candidates_whose_predictions_are_no_column_of_numbers_are_named(output,
     with pytest.raises(hr.DataError, match=message) as caught:
         model.fit(X[:440], y[:440])
     assert caught.value.__notes__ == ["The candidate is 'wrong' of estimators."]
+
+
+class FailsOnAllRows(RegressorMixin, BaseEstimator):
+    """Fits the rows of folds, but not all of them."""
+
+    def fit(self, X, y):
+        if len(X) == 440:
+            raise ValueError("too many rows")
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_a_candidate_that_fails_when_it_is_fitted_to_all_rows_is_named():
+    X, y = DIABETES
+    with pytest.raises(ValueError, match="too many rows") as caught:
+        hr.EnsembleRegressor([("limited", FailsOnAllRows())]).fit(X[:440], y[:440])
+    assert caught.value.__notes__ == ["The candidate is 'limited' of estimators."]
 
 
 @pytest.mark.parametrize("name", ["cv", "estimators", "n_jobs"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -83,18 +84,30 @@ class CrossFitting:
                 yield FailedTrial(candidate, 0.0, NO_GAIN)
                 continue
             try:
-                trial = self._trial(number, candidate)
+                with self.naming(candidate):
+                    trial = self._trial(number, candidate)
                 losses[candidate.name] = loss(self.data.evidence(trial.values))
                 yield trial
             except OutOfTimeError:
                 yield FailedTrial(candidate, monotonic() - begin, OUT_OF_TIME)
             except DataError as error:
                 if not self.are_ours:
-                    error.add_note(f"The candidate is {candidate.name!r} of estimators.")
                     raise
                 yield FailedTrial(candidate, monotonic() - begin, str(error))
             if self.display is not None:
                 self.display.show((number + 1) * self.n_folds)
+
+    @contextmanager
+    def naming(self, candidate: Candidate) -> Iterator[None]:
+        """Add the name of a user's candidate to its errors."""
+        try:
+            yield
+        except OutOfTimeError:
+            raise
+        except Exception as error:
+            if not self.are_ours:
+                error.add_note(f"The candidate is {candidate.name!r} of estimators.")
+            raise
 
     @property
     def n_folds(self) -> int:

@@ -212,9 +212,9 @@ def _refitted(
 ) -> Member:
     """Return a member with a base model that is fitted to all rows; `keep` those of the folds."""
     number = [candidate.name for candidate in candidates].index(member.name)
-    rows = np.arange(fitting.data.n_rows)
-    with deduplicate_warnings(is_repeated_fit=True):
-        of_all_rows = fitting.fit(number, candidates[number], rows)
+    candidate, rows = candidates[number], np.arange(fitting.data.n_rows)
+    with deduplicate_warnings(is_repeated_fit=True), fitting.naming(candidate):
+        of_all_rows = fitting.fit(number, candidate, rows)
     return replace(member, base_models=[*member.base_models * keep, of_all_rows])
 
 

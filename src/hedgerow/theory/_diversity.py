@@ -56,6 +56,8 @@ def diversity(model: Any, X: Any, y: Any, *, out_of_fold: bool = True) -> Ensemb
     require_fitted(model, _ACCEPTED)
     if not isinstance(model, ModelEnsemble):
         raise ParameterError(f"model={short_repr(model)} is not allowed; it must be {_ACCEPTED}.")
+    if not isinstance(out_of_fold, (bool, np.bool_)):
+        raise ParameterError(f"{out_of_fold=} is not allowed; it must be True or False.")
     fitted: EnsembleModel = internals(model).model()
     by_model = internals(model).predictions(X)
     n_rows = len(by_model[0])
