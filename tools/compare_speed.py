@@ -9,6 +9,9 @@ that drifts favours neither. All of it is repeated in fresh processes, because w
 process lies can cost a tenth of the speed for as long as it lives. Printed are the best times and
 their ratio, new to old: wall-clock time and processor time, the second of which other programs
 disturb less. Pass the same folder twice to see how large ratios are by chance.
+
+It needs an environment in which the library is not installed as editable: that of `make dev` would
+import the sources of this checkout instead of either build.
 """
 
 from __future__ import annotations
@@ -117,6 +120,10 @@ def workloads(threads: int) -> Iterator[tuple[str, Work]]:
 def serve(folder: str, threads: int, connection: Connection) -> None:
     """Run each workload of the build in a folder whenever the other end asks for it."""
     sys.path.insert(0, folder)
+    import hedgerow
+
+    if not Path(hedgerow.__file__).is_relative_to(Path(folder).resolve()):
+        sys.exit(f"{hedgerow.__file__} was imported instead of {folder}: use another environment.")
     warnings.simplefilter("ignore")
     work = workloads(threads)
     current: Work = list
