@@ -18,6 +18,7 @@
 #include "bind/gil.hpp"
 #include "core/interrupt.hpp"
 #include "core/owned_tasks.hpp"
+#include "core/spin.hpp"
 #include "core/stages.hpp"
 #include "core/threads.hpp"
 
@@ -64,9 +65,9 @@ std::size_t count_owned_visits(int threads, std::size_t each, Visits visits) {
   return at_home;
 }
 
-// Runs stages of `each` tasks, one visit each, of which every other one waits for the last but one.
-// The last `n_owned` stages have owners. Returns how many tasks began before what they wait for had
-// ended. Task `failing` throws instead.
+// Runs stages of `each` tasks, one visit each. Stages 2k and 2k + 1 wait for stage 2k − 1; the last
+// `n_owned` stages have owners, and wait for none of each other. Returns how many tasks began
+// before the stage that they wait for had ended. Task `failing` throws instead.
 std::size_t count_early_tasks(int threads, std::size_t each, std::size_t n_owned,
                               std::size_t failing, Visits visits) {
   const std::size_t n_stages = visits.size() / each, n_shared = n_stages - n_owned;
@@ -74,7 +75,7 @@ std::size_t count_early_tasks(int threads, std::size_t each, std::size_t n_owned
   std::atomic<std::size_t> n_early{0};
   std::vector<hedgerow::Stage> stages(n_stages);
   for (std::size_t s = 0; s < n_stages; ++s) {
-    const std::size_t before = std::min(s / 2 * 2, n_shared);  // of which it waits for the last
+    const std::size_t before = std::min(s / 2 * 2, n_shared);  // it waits for the last of these
     if (before > 0) stages[s].after = static_cast<int>(before) - 1;
     stages[s].n_tasks = each;
     stages[s].run = [=, &finished, &n_early](std::size_t i, int) {
@@ -110,17 +111,6 @@ void fail_at(int threads, std::size_t index, bool out_of_memory, Visits visits) 
   });
 }
 
-// Spins until `ready()` or until the time is over; says which it was.
-template <class Ready>
-bool spin_until(double seconds, Ready&& ready) {
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
-  while (!ready()) {
-    if (Clock::now() > deadline) return false;
-  }
-  return true;
-}
-
 // A region of one task a thread, each of which waits for all the others: whether they all came, and
 // `condition()` was true on each.
 template <class Condition>
@@ -129,7 +119,8 @@ bool meet_where(int threads, Condition&& condition) {
   std::atomic<bool> good{true};
   hedgerow::parallel_for(threads, static_cast<std::size_t>(threads), [&](std::size_t) {
     here.fetch_add(1);
-    const bool all_came = spin_until(1.0, [&] { return here.load() == threads; });
+    const bool all_came =
+        hedgerow::spin_until([&] { return here.load() == threads; }, std::chrono::seconds{1});
     if (!all_came || !condition()) good.store(false);
   });
   return good.load();
@@ -145,7 +136,7 @@ int count_team_visits(int teams, int threads_each, std::size_t inner, Visits vis
   std::atomic<int> here{0}, complete{0};
   hedgerow::parallel_teams(teams, threads_each, visits.size() / inner, [&](std::size_t i) {
     here.fetch_add(1);
-    spin_until(1.0, [&] { return here.load() >= teams; });
+    hedgerow::spin_until([&] { return here.load() >= teams; }, std::chrono::seconds{1});
     complete.fetch_add(meet(threads_each));
     hedgerow::parallel_for(threads_each, inner, [&](std::size_t j) { visits(i * inner + j) += 1; });
   });
@@ -177,7 +168,7 @@ double seconds_per_meeting(int threads, int repeats) {
 
 void compute_for(int threads, double seconds) {
   hedgerow::parallel_for(threads, static_cast<std::size_t>(seconds * 1000), [](std::size_t) {
-    spin_until(0.001, [] { return false; });
+    hedgerow::spin_until([] { return false; }, std::chrono::milliseconds{1});
     hedgerow::check_interrupt();
   });
 }
@@ -188,7 +179,7 @@ void compute_elsewhere_for(double seconds) {
   std::atomic<int> here{0};
   hedgerow::parallel_for(2, 2, [&](std::size_t) {
     here.fetch_add(1);
-    spin_until(1.0, [&] { return here.load() == 2; });
+    hedgerow::spin_until([&] { return here.load() == 2; }, std::chrono::seconds{1});
     if (std::this_thread::get_id() != caller) compute_for(1, seconds);
   });
 }

@@ -54,8 +54,8 @@ class OwnedTasks {
 // a thread that starts late, or never, delays nothing.
 template <class Owner, class Task>
 void parallel_for_owned(int threads, std::size_t count, Owner owner, Task task,
-                        const std::function<void()>* first = nullptr) {
-  if (threads <= 1 || count <= 1) return parallel_for(1, count, task, first);
+                        const std::function<void()>* lead = nullptr) {
+  if (threads <= 1 || count <= 1) return parallel_for(1, count, task, lead);
   const auto n_slots = static_cast<std::size_t>(threads);
   OwnedTasks tasks(n_slots, count, owner);
   const auto visit = [&](std::size_t, int slot) {
@@ -63,7 +63,7 @@ void parallel_for_owned(int threads, std::size_t count, Owner owner, Task task,
     const auto own = static_cast<std::size_t>(slot);
     for (std::size_t k = 0; k < n_slots; ++k) tasks.run((own + k) % n_slots, run);
   };
-  parallel_for(threads, n_slots, visit, first);
+  parallel_for(threads, n_slots, visit, lead);
 }
 
 }  // namespace hedgerow

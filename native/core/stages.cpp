@@ -66,8 +66,7 @@ class StagedTasks {
       return has_ended.load(std::memory_order_acquire) ||
              has_failed_.load(std::memory_order_relaxed);
     };
-    while (!spin_until(is_over, std::chrono::seconds{1})) {
-    }
+    spin_until(is_over, std::chrono::nanoseconds::max());
     return has_ended.load(std::memory_order_acquire);
   }
 
@@ -90,9 +89,10 @@ void run_one_by_one(std::span<const Stage> stages) {
 void run_stages(int threads, std::span<const Stage> stages) {
   if (threads <= 1) return run_one_by_one(stages);
   StagedTasks tasks(stages);
-  const auto run = [&](std::size_t i, int slot) { tasks.run(i, slot); };
   const std::size_t n_shared = tasks.n_shared(), n_owned = tasks.count() - n_shared;
-  if (n_owned == 0) return parallel_for(threads, n_shared, run);
+  if (n_owned == 0) {
+    return parallel_for(threads, n_shared, [&](std::size_t i, int slot) { tasks.run(i, slot); });
+  }
   const std::function<void()> run_shared = [&] {
     for (std::size_t i = 0; i < n_shared; ++i) tasks.run(i, 0);
   };

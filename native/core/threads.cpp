@@ -76,10 +76,10 @@ struct Region {
   detail::Call call;
   void* task;
   std::size_t count;
-  const std::function<void()>* first = nullptr;  // what the caller does before its tasks
-  const Worker* first_worker = nullptr;          // of those that may join
-  int stride = 1;                                // between these
-  Team* teams = nullptr;                         // by slot, if each thread has a team of its own
+  const std::function<void()>* lead = nullptr;  // what the caller does before its tasks
+  const Worker* first_worker = nullptr;         // of those that may join
+  int stride = 1;                               // between these
+  Team* teams = nullptr;                        // by slot, if each thread has a team of its own
   FloatMode mode = float_mode();
   std::exception_ptr error{};
   std::atomic<bool> failed{false};
@@ -242,10 +242,10 @@ void dismiss(Worker& worker, Region& region) {
 }
 
 // Does what the caller has to do before its tasks.
-void lead(Region& region) noexcept {
-  if (region.first == nullptr) return;
+void run_lead(Region& region) noexcept {
+  if (region.lead == nullptr) return;
   try {
-    (*region.first)();
+    (*region.lead)();
   } catch (...) {
     fail(region);
   }
@@ -259,7 +259,7 @@ void run_with(Region& region, Worker* first, int n_workers) {
   while (invited < n_workers && region.next.load(std::memory_order_relaxed) < region.count) {
     invite(first[invited++ * region.stride], region);
   }
-  lead(region);
+  run_lead(region);
   work_through(region, 0);
   for (int k = 0; k < invited; ++k) dismiss(first[k * region.stride], region);
 }
@@ -307,7 +307,7 @@ template <class Run>
 void run_unless_busy(Region& region, Run run) {
   Team& team = *own_team;
   if (team.is_busy.load(std::memory_order_relaxed) || team.is_busy.exchange(true)) {
-    if (region.first != nullptr) (*region.first)();
+    if (region.lead != nullptr) (*region.lead)();
     for (std::size_t i = 0; i < region.count; ++i) region.call(region.task, i, 0);
     return;
   }
@@ -326,8 +326,8 @@ void run_unless_busy(Region& region, Run run) {
 namespace detail {
 
 void run_region(int threads, std::size_t count, Call call, void* task,
-                const std::function<void()>* first) {
-  Region region{call, task, count, first};
+                const std::function<void()>* lead) {
+  Region region{call, task, count, lead};
   run_unless_busy(region, [=](Region& all, Team& team) {
     const std::size_t n_workers = std::min(static_cast<std::size_t>(threads), count) - 1;
     run_with(all, team.workers, enlist(team, n_workers));

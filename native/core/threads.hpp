@@ -18,7 +18,7 @@ namespace detail {
 using Call = void (*)(void* task, std::size_t i, int slot);
 
 void run_region(int threads, std::size_t count, Call call, void* task,
-                const std::function<void()>* first);
+                const std::function<void()>* lead);
 void run_teams(int teams, int threads_each, std::size_t count, Call call, void* task);
 
 template <class T>
@@ -52,18 +52,18 @@ void* address_of(T& task) {
 // team is busy, with another thread of the program or with an enclosing region, runs on its caller
 // alone: regions may be nested and have many callers, and none ever waits for another.
 //
-// `first`, if not null, is what the calling thread does before its tasks, while others begin with
+// `lead`, if not null, is what the calling thread does before its tasks, while others begin with
 // theirs.
 template <class Task>
 void parallel_for(int threads, std::size_t count, Task&& task,
-                  const std::function<void()>* first = nullptr) {
+                  const std::function<void()>* lead = nullptr) {
   using T = std::remove_reference_t<Task>;
   if (threads <= 1 || count <= 1) {
-    if (first) (*first)();
+    if (lead) (*lead)();
     for (std::size_t i = 0; i < count; ++i) detail::call_task<T>(detail::address_of(task), i, 0);
     return;
   }
-  detail::run_region(threads, count, detail::call_task<T>, detail::address_of(task), first);
+  detail::run_region(threads, count, detail::call_task<T>, detail::address_of(task), lead);
 }
 
 // The same for tasks that have regions of their own: each of `teams` teams runs one task after

@@ -454,17 +454,11 @@ void DistributedEngine::make_histograms(std::span<Division> divisions) {
   std::vector<Subtraction> differences;
   std::vector<RowDivision> divided;
   for (const Division& division : divisions) {
-    at(division.leaf).is_waiting = false;
     divided.push_back({at(division.leaf).rows, &division.split, {}});
   }
   rows_.divide(divided);
-  for (std::size_t i = 0; i < divisions.size(); ++i) {
-    const auto& [left, right] = divisions[i].children;
-    at(left.leaf).rows = divided[i].left;
-    at(right.leaf).rows = divided[i].right;
-    at(divisions[i].leaf).children = {left.leaf, right.leaf};
-    plan(divisions[i], built, differences);
-  }
+  set_rows(divisions, divided, leaves_);
+  for (Division& division : divisions) plan(division, built, differences);
   for (std::size_t i = 0; i < built.size(); i += leaves_at_once_) {
     const std::size_t end = std::min(built.size(), i + leaves_at_once_);
     add_up({built.data() + i, built.data() + end});

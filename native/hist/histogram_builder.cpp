@@ -18,7 +18,7 @@ constexpr std::size_t kRunsPerThread = 4;
 constexpr std::size_t kSmallTable = std::size_t{1} << 20;
 // From here on, threads should divide rows: 100 trees of 31 leaves on 16 threads took 0.85 of the
 // time with owners on 17,000 × 20, but 1.10 on 30,000 × 20 and 2.1 on 200,000 × 5.
-constexpr std::size_t kFewRows = 24'000;
+constexpr std::size_t kRowsWithoutOwners = 24'000;
 
 std::vector<Section> by_block(const std::vector<ColumnGroup>& groups) {
   std::vector<Section> blocks;
@@ -70,7 +70,7 @@ void HistogramBuilder::set_columns(const TreeColumns& columns) {
   single_columns_.groups = columns.make_groups(1, 1);
   single_columns_.sections = one_by_one(single_columns_.groups);
   const bool is_small = static_cast<std::size_t>(bins_.n_columns) * bins_.n_rows <= kSmallTable;
-  if (is_small && bins_.n_rows < kFewRows) set_owners();
+  if (is_small && bins_.n_rows < kRowsWithoutOwners) set_owners();
 }
 
 // Divides the columns evenly among the smallest number of owners that is as fast as all

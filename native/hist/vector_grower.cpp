@@ -1,5 +1,5 @@
 // The engine for trees of all outputs. It differs from the engine for one output
-// (hist/scalar_grower.cpp) in two ways: a histogram of many outputs is large, so it is kept only if
+// (hist/scalar_grower.cpp) as follows: a histogram of many outputs is large, so it is kept only if
 // the budget permits, and columns are processed in groups that are narrow enough for the cache; in
 // nodes with few rows only occupied bins are scanned and cleared.
 #include "hist/vector_grower.hpp"
