@@ -43,18 +43,19 @@ from hedgerow._adaboost.model import (
 from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import learn_schema
-from hedgerow._data.pass_through import learn_columns
+from hedgerow._data.pass_through import learn_columns, take_rows
 from hedgerow._data.target import (
     read_classification_target,
     read_regression_target,
     read_weights,
+    rows_with_weight,
     weigh_by_class,
 )
 from hedgerow._estimator import Estimator, column_attributes, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._tree.cart import CartParams
 from hedgerow._tree.fitting import fit_binner
-from hedgerow._types import Attributes, Floats
+from hedgerow._types import Attributes, Floats, Indices
 from hedgerow._warning import deduplicate_warnings, warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -104,6 +105,12 @@ def _boost(
     classes: NDArray[Any] | None = None,
 ) -> tuple[AdaBoostRounds, Attributes]:
     """Run the rounds; `target` are numbers, or indices of `classes`."""
+    rows = rows_with_weight(weights)
+    if samples is not None:
+        samples = _read_samples(samples, training_set.n_rows, estimator.n_estimators, rows)
+    if rows is not None and weights is not None:
+        training_set.take(rows)
+        target, weights = target[rows], weights[rows]
     labels = None if classes is None else target
     draw = _draw(estimator, training_set, samples)
     learner = training_set.learner(weights, draw, labels, classes)
@@ -149,8 +156,16 @@ class _BinnedTrainingSet:
         self.random = np.random.RandomState(seed)
         self.n_threads = effective_n_jobs(estimator.n_jobs)
         self.schema, self.table = learn_schema(X, estimator.categorical_features)
-        self.n_rows = self.table.n_rows
         self.columns = column_attributes(self.schema)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    def take(self, rows: Indices) -> None:
+        """Keep only some of the rows."""
+        self.table = self.table.take(rows)
 
     def learner(
         self,
@@ -189,7 +204,15 @@ class _EstimatorTrainingSet:
         self.estimator = estimator.estimator
         self.random = np.random.RandomState(seed)
         self.X, self.columns = learn_columns(X)
-        self.n_rows = _num_samples(self.X)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(_num_samples(self.X))
+
+    def take(self, rows: Indices) -> None:
+        """Keep only some of the rows."""
+        self.X = take_rows(self.X, rows)
 
     def learner(
         self,
@@ -273,18 +296,22 @@ def _takes_weights(base_model: Any) -> bool:
     return has_fit_parameter(base_model, "sample_weight")
 
 
-def _draw(estimator: Estimator, training_set: _TrainingSet, samples: Any) -> Draw | None:
+def _draw(
+    estimator: Estimator, training_set: _TrainingSet, samples: list[RowIndices] | None
+) -> Draw | None:
     """Return the function that samples the rows of a round, or None without resampling."""
     if not estimator.resample:
         return None
     if samples is not None:
-        return _fixed_samples(samples, training_set.n_rows, estimator.n_estimators)
+        return _in_turn(samples)
     n_rows, random = training_set.n_rows, training_set.random
     return lambda weights: np.asarray(random.choice(n_rows, size=n_rows, p=weights))
 
 
-def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:
-    """Return a function that returns the user's samples, one after another."""
+def _read_samples(
+    samples: Any, n_rows: int, n_rounds: int, rows: Indices | None
+) -> list[RowIndices]:
+    """Return the user's samples; of some rows, as numbers among these, without the other rows."""
     if not isinstance(samples, Iterable) or isinstance(samples, str | bytes):
         raise DataError("samples must be a list of arrays of row numbers, one for each round.")
     read = [_read_sample(sample, n_rows, i) for i, sample in enumerate(samples)]
@@ -292,15 +319,26 @@ def _fixed_samples(samples: Any, n_rows: int, n_rounds: int) -> Draw:
         raise DataError(
             f"samples has {len(read)} arrays, but there are n_estimators={n_rounds} rounds."
         )
-    left = iter(read)
+    if rows is None:
+        return read
+    kept = [np.searchsorted(rows, sample[np.isin(sample, rows)]) for sample in read]
+    for i, sample in enumerate(kept):
+        if not len(sample):
+            raise DataError(f"samples[{i}] contains only rows of weight 0, which are left out.")
+    return kept
+
+
+def _in_turn(samples: list[RowIndices]) -> Draw:
+    """Return a function that returns the samples, one after another."""
+    left = iter(samples)
 
     def draw(_weights: Floats) -> RowIndices:
         try:
             return next(left)
         except StopIteration:
             raise DataError(
-                f"All {len(read)} samples have been used, but a base model worse than chance needs "
-                "another one. Pass more samples."
+                f"All {len(samples)} samples have been used, but a base model worse than chance "
+                "needs another one. Pass more samples."
             ) from None
 
     return draw

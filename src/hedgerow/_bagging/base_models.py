@@ -42,7 +42,7 @@ class BaggingTrainingSet:
 
     An estimator that supports weights gets each row once, weighted by how often it was drawn, times
     `weights`; for others, rows are repeated. With `takes_all_rows` it also gets the other rows with
-    weight 0, which saves a copy of the table; not every estimator treats these as absent.
+    weight 0, so that it knows all categories and classes; not every estimator leaves these out.
     """
 
     estimator: SklearnEstimator

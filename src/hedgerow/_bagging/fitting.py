@@ -26,7 +26,12 @@ from hedgerow._data.binned_rows import rows_of
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import check_columns, fitted_columns, learn_columns
 from hedgerow._data.sources import refuse_no_table
-from hedgerow._data.target import has_columns, read_weights, weigh_by_class
+from hedgerow._data.target import (
+    has_columns,
+    read_weights,
+    rows_with_weight,
+    weigh_by_class,
+)
 from hedgerow._estimator import column_attributes, seed_of
 from hedgerow._forest.class_samples import samples_by_class, with_classes
 from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
@@ -34,6 +39,7 @@ from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import attributes_of_means
 from hedgerow._params import check_parameters, parameters_of
 from hedgerow._progress import progress
+from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from hedgerow._tree.parameters import GROWTH, TABLE
 from hedgerow._types import Attributes, Floats, SklearnEstimator
@@ -158,10 +164,12 @@ def _fit_as_forest(
     model = fit_trees(settings, data)
     attributes = column_attributes(data.schema) | data.outputs.attributes()
     if bagging.oob_score:
-        rows = rows_of(data.table, model.binner)
+        rows = rows_of(data.whole, model.binner)
         means = model.out_of_bag_means(rows, settings.n_threads, model.values(voting_of(bagging)))
         score = bagging.oob_score
-        attributes |= attributes_of_means(data.outputs, means, data.y, score, "estimator")
+        attributes |= attributes_of_means(
+            *(data.outputs, means, data.whole_y, score, "estimator", data.sampling.rows)
+        )
     return attributes | {"_model": model}
 
 
@@ -235,10 +243,14 @@ class BaggingFitting:
                 f"estimator, but estimator={self.estimator!r} does not support it. With "
                 "bootstrap=True, rows are sampled in proportion to their weights instead."
             )
-        sampling = self._draws(X.shape, weights if by_weight else None, arguments)
+        rows = rows_with_weight(weights)
+        n_drawn_from = len(y) if rows is None else len(rows)
+        draws = bootstrap_samples(self.bagging, n_drawn_from, self.seed)
         if samples_by_class(self.bagging.bootstrap):
-            rows = with_classes(sampling.rows, self.bagging.bootstrap, outputs, y)
-            sampling = replace(sampling, rows=rows)
+            of_rows = y if rows is None else y[rows]
+            draws = with_classes(draws, self.bagging.bootstrap, outputs, of_rows)
+        draws = replace(draws, rows=rows)
+        sampling = self._sampling(X.shape, draws, weights if by_weight else None, arguments)
         return BaggingTrainingSet(
             estimator=self.estimator,
             X=X,
@@ -250,8 +262,12 @@ class BaggingFitting:
             fit_params=_routed(self.bagging, arguments.fit_params),
         )
 
-    def _draws(
-        self, shape: tuple[int, int], weights: Floats | None, arguments: BaggingArguments
+    def _sampling(
+        self,
+        shape: tuple[int, int],
+        draws: BootstrapSamples,
+        weights: Floats | None,
+        arguments: BaggingArguments,
     ) -> BaggingSamples:
         n_rows, n_features = shape
         samples = arguments.samples
@@ -262,7 +278,7 @@ class BaggingFitting:
         return BaggingSamples(
             n_rows=n_rows,
             n_features=n_features,
-            rows=bootstrap_samples(self.bagging, n_rows, self.seed),
+            rows=draws,
             columns=column_samples(self.bagging, n_features, self.seed),
             weights=weights,
             fixed=samples,
@@ -306,7 +322,8 @@ class BaggingFitting:
         """Return the out-of-bag attributes."""
         means = model.out_of_bag_means(X, self.jobs, hard=voting_of(self.bagging) == "hard")
         score = self.bagging.oob_score
-        return attributes_of_means(model.outputs, means, y, score, "estimator")
+        rows = model.sampling.rows.rows
+        return attributes_of_means(model.outputs, means, y, score, "estimator", rows)
 
 
 def _targets(outputs: Outputs, y: NDArray[Any]) -> NDArray[Any]:

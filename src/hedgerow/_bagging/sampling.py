@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._estimator import Estimator
-from hedgerow._forest.class_samples import have_same_classes
+from hedgerow._forest.class_samples import draws_from_same_rows, have_same_classes
 from hedgerow._tree.cart import BootstrapSamples
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
@@ -79,6 +79,8 @@ class BaggingSamples:
             for sampling in (self, last)
         )
         if mine != theirs or (self.fixed is None) != (last.fixed is None):
+            return False
+        if not draws_from_same_rows(self.rows, last.rows):
             return False
         if not have_same_classes(self.rows, last.rows):
             return False

@@ -24,7 +24,7 @@ from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import as_array, read_series
 from hedgerow._data.suspicious_columns import non_numeric_values, warn_of_many_classes
 from hedgerow._params import NOT_NEGATIVE
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Indices
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -308,6 +308,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     return weights
 
 
+def rows_with_weight(weights: Floats | None) -> Indices | None:
+    """Return the rows whose weight is not 0; None if that is every row.
+
+    A fit takes only these: it learns from a row of weight 0 as if the row were not there.
+    """
+    return None if weights is None or weights.all() else np.flatnonzero(weights)
+
+
 def read_offset(offset: Any, n_rows: int, n_outputs: int) -> NDArray[np.float64] | None:
     """Read what is added to scores, (n_rows, n_outputs); None stays None.
 
@@ -508,6 +516,9 @@ def class_weight_vector(
 ) -> Floats:
     """Return a weight for each class, in the order of `classes`; `index` is each row's class."""
     if isinstance(class_weight, str):  # "balanced"
+        rows = rows_with_weight(weights)
+        if weights is not None and rows is not None:
+            index, weights = index[rows], weights[rows]
         totals = sums_by_class(index, weights, len(classes))
         # A class without weight has no effect, whatever its factor.
         return sum_of(totals) / (len(classes) * np.where(totals > 0.0, totals, 1.0))

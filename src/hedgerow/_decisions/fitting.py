@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from hedgerow._boosting import GradientBoostingClassifier
 from hedgerow._data.pass_through import learn_columns, take_rows
-from hedgerow._data.target import read_classification_target, read_weights
+from hedgerow._data.target import read_classification_target, read_weights, rows_with_weight
 from hedgerow._decisions.codes import code_matrix
 from hedgerow._decisions.model import CodedModel, DecisionModel
 from hedgerow._estimator import Estimator, seed_nested, seed_of
@@ -108,7 +108,12 @@ def _checked_base(estimator: Estimator, sample_weight: Any) -> Any:
 def _read(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Attributes, Any, Any, Floats | None]:
     X, columns = learn_columns(X)
     classes, index = read_classification_target(y, X.shape[0])
-    return X, columns, classes, index.astype(np.intp), read_weights(sample_weight, X.shape[0])
+    weights = read_weights(sample_weight, X.shape[0])
+    rows = rows_with_weight(weights)
+    # Without one of the classes, a base estimator would have no columns for it.
+    if rows is not None and weights is not None and len(np.unique(index[rows])) == len(classes):
+        X, index, weights = take_rows(X, rows), index[rows], weights[rows]
+    return X, columns, classes, index.astype(np.intp), weights
 
 
 def _class_attributes(classes: NDArray[Any]) -> Attributes:

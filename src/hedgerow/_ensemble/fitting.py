@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.outputs import ClassOutputs, Outputs
+from hedgerow._data.pass_through import take_rows
 from hedgerow._ensemble.candidates import BASELINE, Candidate, candidates_for
 from hedgerow._ensemble.cross_fitting import (
     CrossFitting,
@@ -21,7 +22,7 @@ from hedgerow._ensemble.cross_fitting import (
 )
 from hedgerow._ensemble.model import EnsembleModel, Member
 from hedgerow._ensemble.selection import select, weighted_sum
-from hedgerow._ensemble.training_set import EnsembleTrainingSet, fold_numbers
+from hedgerow._ensemble.training_set import EncodedTable, EnsembleTrainingSet, fold_numbers
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._progress import progress
 from hedgerow._result import GREEN, GREY, Columns, Result
@@ -147,15 +148,17 @@ def fit_ensemble(
         members = [refit(member) for member in members]
     if not any(member.is_encoded for member in members):
         encoded = None
+    fold_of_all = np.full(data.passed.shape[0], -1)
+    fold_of_all[data.numbers] = fold
     model = EnsembleModel(
         outputs=data.outputs,
         members=members,
         schema=None if encoded is None else encoded.schema,
         encoder=None if encoded is None else encoded.encoder,
-        fold=fold,
+        fold=fold_of_all,
         refit="both" if ensemble.refit == "both" else bool(ensemble.refit),
     )
-    out_of_fold = _as_prediction(data, values)
+    out_of_fold = _as_prediction(data, _of_all_rows(data, model, encoded, values))
     return (
         data.columns
         | data.outputs.attributes()
@@ -216,6 +219,24 @@ def _refitted(
     with deduplicate_warnings(is_repeated_fit=True), fitting.naming(candidate):
         of_all_rows = fitting.fit(number, candidate, rows)
     return replace(member, base_models=[*member.base_models * keep, of_all_rows])
+
+
+def _of_all_rows(
+    data: EnsembleTrainingSet, model: EnsembleModel, encoded: EncodedTable | None, values: Floats
+) -> Floats:
+    """Add the mean of all models for rows of weight 0, to which none was fitted."""
+    others = np.flatnonzero(model.fold < 0)
+    if not len(others):
+        return values
+    of_all = np.empty((model.n_rows, values.shape[1]))
+    of_all[data.numbers] = values
+
+    def encode(X: Any) -> Floats:
+        assert encoded is not None  # as some member needs it
+        return encoded.encode(X)
+
+    of_all[others] = model.mean(take_rows(data.passed, others), encode)
+    return of_all
 
 
 def _as_prediction(data: EnsembleTrainingSet, values: Floats) -> Attributes:

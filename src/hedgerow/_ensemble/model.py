@@ -136,7 +136,7 @@ class EnsembleModel:
     schema, encoder : TableSchema and TableEncoder, or None
         How members with `is_encoded` get the table; None if there are none.
     fold : int64 array of shape (n_rows,)
-        The fold in whose holdout each training row was.
+        The fold in whose holdout each training row was; −1 if its weight was 0.
     refit : bool or "both"
         Whether the base models of each member are one that was fitted to all rows, the models of
         the folds, or both, the former with half of the weight.
@@ -195,8 +195,6 @@ class EnsembleModel:
         """Return the rows that each base model was fitted to."""
         n_fitted_to_folds = 0 if self.refit is True else self.n_folds
         return [
-            np.flatnonzero(self.fold != index)
-            if index < n_fitted_to_folds
-            else np.arange(self.n_rows)
+            np.flatnonzero((self.fold >= 0) & ((self.fold != index) | (index >= n_fitted_to_folds)))
             for _, index in self.each()
         ]

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    PredefinedSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
 )
 
 from hedgerow._arithmetic import mean_of
-from hedgerow._data.intake import Table, TableSchema, learn_schema
+from hedgerow._data.intake import Table, TableSchema, learn_schema, read_table
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.pass_through import learn_columns, take_rows
-from hedgerow._data.target import has_columns, read_groups, read_weights
+from hedgerow._data.target import has_columns, read_groups, read_weights, rows_with_weight
 from hedgerow._ensemble.encoding import TableEncoder
 from hedgerow._ensemble.selection import SelectionLoss, log_loss, squared_error
 from hedgerow._estimator import Estimator
@@ -39,6 +40,10 @@ class ReadTable:
         encoder = TableEncoder.learn(self.schema, self.columns)
         return EncodedTable(self.schema, encoder, encoder.encode(self.columns))
 
+    def take(self, rows: Indices) -> ReadTable:
+        """Return some of the rows."""
+        return ReadTable(self.schema, self.columns.take(rows))
+
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
@@ -47,6 +52,10 @@ class EncodedTable:
     schema: TableSchema
     encoder: TableEncoder
     matrix: Floats
+
+    def encode(self, X: Any) -> Floats:
+        """Return the matrix of another table."""
+        return self.encoder.encode(read_table(X, self.schema))
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,10 @@ class EnsembleTrainingSet:
         The target as base models get it.
     target : array of shape (n_rows,)
         Class indices or numbers.
+    passed : table
+        All rows that were passed, of which X are those with weight.
+    numbers : int array of shape (n_rows,)
+        Their numbers among these.
     """
 
     X: Any
@@ -91,6 +104,8 @@ class EnsembleTrainingSet:
     target: NDArray[Any]
     weights: Floats | None
     units: TargetUnits
+    passed: Any
+    numbers: Indices
 
     @classmethod
     def read(
@@ -106,6 +121,11 @@ class EnsembleTrainingSet:
         table = None
         if ensemble.estimators is None:
             table = ReadTable(*learn_schema(X, ensemble.categorical_features))
+        weights = read_weights(sample_weight, n_rows)
+        passed, rows = X, rows_with_weight(weights)
+        if rows is not None and weights is not None:
+            X, target, weights = take_rows(X, rows), target[rows], weights[rows]
+            table = None if table is None else table.take(rows)
         is_classification = isinstance(outputs, ClassOutputs)
         if isinstance(outputs, ClassOutputs) and len(outputs.classes[0]) < 2:
             (only,) = outputs.classes[0].tolist()
@@ -117,8 +137,10 @@ class EnsembleTrainingSet:
             outputs=outputs,
             labels=outputs.classes[0][target] if isinstance(outputs, ClassOutputs) else target,
             target=target,
-            weights=read_weights(sample_weight, n_rows),
+            weights=weights,
             units=TargetUnits() if is_classification else TargetUnits.of(target),
+            passed=passed,
+            numbers=np.arange(n_rows) if rows is None else rows,
         )
 
     @property
@@ -162,9 +184,12 @@ class EnsembleTrainingSet:
 
 def fold_numbers(cv: Any, data: EnsembleTrainingSet, groups: Any, seed: int) -> NDArray[np.int64]:
     """Return the fold in whose holdout each row is."""
-    codes = None if groups is None else read_groups(groups, data.n_rows)
+    n_passed = data.passed.shape[0]
+    codes = None if groups is None else read_groups(groups, n_passed)[data.numbers]
     is_number = isinstance(cv, int | np.integer)
     splitter = _splitter(int(cv), data, codes, seed) if is_number else cv
+    if isinstance(cv, PredefinedSplit) and len(cv.test_fold) == n_passed:
+        splitter = PredefinedSplit(cv.test_fold[data.numbers])
     fold = np.full(data.n_rows, -1, np.int64)
     try:
         with warnings.catch_warnings():  # a class may have fewer rows than there are folds

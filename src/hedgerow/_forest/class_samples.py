@@ -52,7 +52,15 @@ def with_classes(
 
 def have_same_classes(sampling: BootstrapSamples, other: BootstrapSamples) -> bool:
     """Return whether two samplings draw from the same rows of each class."""
-    mine, theirs = sampling.row_class, other.row_class
+    return _are_same(sampling.row_class, other.row_class)
+
+
+def draws_from_same_rows(sampling: BootstrapSamples, other: BootstrapSamples) -> bool:
+    """Return whether the same rows have weight, so that two samplings draw from them."""
+    return _are_same(sampling.rows, other.rows)
+
+
+def _are_same(mine: NDArray[Any] | None, theirs: NDArray[Any] | None) -> bool:
     return mine is theirs if mine is None or theirs is None else np.array_equal(mine, theirs)
 
 

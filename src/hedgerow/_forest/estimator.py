@@ -149,7 +149,8 @@ class Forest(LeafEstimator):
         Parameters
         ----------
         X, y : the training set of `fit`
-            The same rows in the same order, since a tree's sample is stored by row index.
+            The same rows in the same order, since a tree's sample is stored by row index. Those of
+            weight 0 are left out.
 
         Returns
         -------
@@ -157,7 +158,8 @@ class Forest(LeafEstimator):
             With ``mean``, ``std`` and ``z``, a number for each feature.
         """
         matrix = self._training_matrix(X)
-        model = self._model
+        n_rows, rows = self._model.n_rows, self._model.sampling.rows
+        model = self._model.of_rows_with_weight()
         if model.combinations is not None:
             raise ParameterError(
                 "permutation_importances needs trees that split on single features, but this "
@@ -168,9 +170,11 @@ class Forest(LeafEstimator):
                 "permutation_importances needs out-of-bag rows, but with bootstrap=False and "
                 "max_samples=None every tree is grown on all rows."
             )
-        outputs, target = type(model.outputs).learn(y, model.n_rows)
+        outputs, target = type(model.outputs).learn(y, n_rows)
         if outputs != model.outputs:
             raise DataError("y has different classes or outputs than in fit.")
+        if rows is not None:
+            matrix, target = matrix[rows], target[rows]
         return permutation_importance(model, matrix, target, effective_n_jobs(self.n_jobs))
 
     def proximities(self, X: Any, Y: Any = None) -> Floats:

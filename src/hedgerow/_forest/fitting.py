@@ -18,9 +18,14 @@ from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import needs_matrix_error
-from hedgerow._data.target import read_weights, weigh_by_class
+from hedgerow._data.target import read_weights, rows_with_weight, weigh_by_class
 from hedgerow._estimator import TableEstimator, column_attributes, seed_of
-from hedgerow._forest.class_samples import have_same_classes, samples_by_class, with_classes
+from hedgerow._forest.class_samples import (
+    draws_from_same_rows,
+    have_same_classes,
+    samples_by_class,
+    with_classes,
+)
 from hedgerow._forest.combinations import Combinations
 from hedgerow._forest.model import ForestModel, LeafTargets
 from hedgerow._forest.out_of_bag import out_of_bag_attributes
@@ -31,7 +36,7 @@ from hedgerow._tree.fitting import bin_table, fit_binner, warn_if_never_split
 from hedgerow._tree.packed import ForestPacker, PackedForest
 from hedgerow._tree.pruning import prune
 from hedgerow._tree.structure import Tree
-from hedgerow._types import Attributes, Floats
+from hedgerow._types import Attributes, Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
 _TREES_AT_ONCE = 16  # trees per thread: enough to keep all busy, few enough to show progress
@@ -65,7 +70,11 @@ class ForestSettings:
 
 @dataclass(frozen=True, eq=False)
 class ForestData:
-    """The checked arguments of `fit`, and which rows each tree is grown on."""
+    """The checked arguments of `fit`, and which rows each tree is grown on.
+
+    `table`, `y` and `weights` are those of the rows with weight, `whole` and `whole_y` of all rows,
+    whose number on all workers is `n_rows`.
+    """
 
     schema: TableSchema
     table: Table
@@ -73,6 +82,9 @@ class ForestData:
     y: NDArray[Any]
     weights: Floats | None
     sampling: BootstrapSamples
+    whole: Table
+    whole_y: NDArray[Any]
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +110,16 @@ def fit_forest(
     oob_score = settings.estimator.oob_score
     keep_targets = getattr(settings.estimator, "keep_targets", False)
     if oob_score or keep_targets:
-        matrix = model.rows(data.table, settings.n_threads)
+        matrix = model.rows(data.whole, settings.n_threads)
         if oob_score:
             voting = getattr(settings.estimator, "voting", "soft")
             attributes |= out_of_bag_attributes(
-                model, matrix, data.y, oob_score, settings.n_threads, voting
+                model, matrix, data.whole_y, oob_score, settings.n_threads, voting
             )
         if keep_targets:
             leaves = model.leaves(matrix, settings.n_threads)
+            if data.sampling.rows is not None:
+                leaves = leaves[data.sampling.rows]
             targets = LeafTargets.of(leaves, model.forest.n_leaves, data.y, data.weights)
             model = replace(model, leaf_targets=targets)
     return attributes | {"_model": model}
@@ -127,7 +141,7 @@ def fit_trees(settings: ForestSettings, data: ForestData) -> ForestModel:
         forest=forest,
         outputs=data.outputs,
         sampling=data.sampling,
-        n_rows=len(data.y),
+        n_rows=data.n_rows,
         combinations=training_set.combinations,
     )
 
@@ -164,12 +178,29 @@ def read_data(
     outputs: Outputs
     target: NDArray[Any]
     outputs, target = kind.learn(y, table.n_rows)
-    sampling = bootstrap_samples(estimator, workers().count(table.n_rows), settings.seed)
     if init_model is not None:
         _check_continues(estimator, init_model, table, outputs)
     weights = _weigh(estimator, outputs, target, read_weights(sample_weight, table.n_rows))
-    data = ForestData(schema, table, outputs, target, weights, sampling)
-    return _with_samples(settings, data) if workers().size == 1 else data
+    whole, whole_y, together = table, target, workers()
+    rows = rows_with_weight(weights)
+    if rows is not None and weights is not None:
+        table, target, weights = table.take(rows), target[rows], weights[rows]
+    sampling = bootstrap_samples(estimator, together.count(table.n_rows), settings.seed)
+    sampling = replace(sampling, rows=_rows_of_all_workers(rows, whole.n_rows))
+    n_rows = together.count(whole.n_rows)
+    data = ForestData(schema, table, outputs, target, weights, sampling, whole, whole_y, n_rows)
+    return _with_samples(settings, data) if together.size == 1 else data
+
+
+def _rows_of_all_workers(rows: Indices | None, n_rows: int) -> Indices | None:
+    """Return the numbers that rows of this worker have in the whole table, with those of others."""
+    together = workers()
+    if together.size == 1 or not together.any(rows is not None):
+        return rows
+    is_in = np.full(n_rows, rows is None)
+    if rows is not None:
+        is_in[rows] = True
+    return np.flatnonzero(together.concatenated_rows(is_in))
 
 
 def _with_samples(settings: ForestSettings, data: ForestData) -> ForestData:
@@ -180,7 +211,6 @@ def _with_samples(settings: ForestSettings, data: ForestData) -> ForestData:
         data = replace(data, sampling=sampling)
     if init_model is not None:
         _check_same_samples(data.sampling, init_model.sampling)
-    _check_sample_weights(settings, data)
     return data
 
 
@@ -220,6 +250,11 @@ def _check_same_samples(sampling: BootstrapSamples, last: BootstrapSamples) -> N
             "bootstrap and max_samples must be the same as in the fit that warm_start=True "
             "continues: they determine the sample of each tree."
         )
+    if not draws_from_same_rows(sampling, last):
+        raise DataError(
+            "sample_weight: the rows of weight 0 must be the same as in the fit that "
+            "warm_start=True continues, because no tree is grown on them."
+        )
     if not have_same_classes(sampling, last):
         raise DataError(
             "y: some rows have a different class than in the fit that warm_start=True continues, "
@@ -241,21 +276,6 @@ def _weigh(
             f"{len(outputs.classes)}; 'balanced' supports any number."
         )
     return weights  # balanced tree by tree
-
-
-def _check_sample_weights(settings: ForestSettings, data: ForestData) -> None:
-    """Refuse weights that leave a tree without any row."""
-    init_model, weights = settings.init_model, data.weights
-    if weights is None or weights.all():
-        return
-    first = 0 if init_model is None else init_model.forest.n_trees
-    for tree in range(first, settings.estimator.n_estimators):
-        if not weights[data.sampling.counts(tree, len(weights)) > 0].any():
-            raise DataError(
-                f"sample_weight: only {np.count_nonzero(weights)} of {len(weights)} rows have a "
-                "positive weight, and a bootstrap sample contains none of them. Drop the rows of "
-                "weight 0."
-            )
 
 
 def bin_data(settings: ForestSettings, data: ForestData) -> ForestTrainingSet:

@@ -157,6 +157,13 @@ class ForestModel:
         rows = np.arange(self.n_rows)
         return [np.repeat(rows, self.draw_counts(t)) for t in range(self.forest.n_trees)]
 
+    def of_rows_with_weight(self) -> ForestModel:
+        """Return the model as if only the rows that its samples are drawn from had been there."""
+        rows = self.sampling.rows
+        if rows is None:
+            return self
+        return replace(self, n_rows=len(rows), sampling=replace(self.sampling, rows=None))
+
     def out_of_bag_bits(self) -> NDArray[np.uint8]:
         """Return a bit for each tree and training row: whether it is out of bag."""
         out = (self.draw_counts(tree) == 0 for tree in range(self.forest.n_trees))

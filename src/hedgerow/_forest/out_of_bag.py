@@ -16,7 +16,7 @@ from hedgerow._forest.model import ForestModel
 from hedgerow._result import PermutationImportance
 from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Rows
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Indices
 from hedgerow._warning import warn_user
 
 
@@ -30,7 +30,7 @@ def out_of_bag_attributes(
 ) -> dict[str, Any]:
     """Return scikit-learn's attributes: the out-of-bag predictions and their score."""
     means = model.out_of_bag_means(matrix, n_threads, model.values(voting))
-    return attributes_of_means(model.outputs, means, y, score, "tree")
+    return attributes_of_means(model.outputs, means, y, score, "tree", model.sampling.rows)
 
 
 def attributes_of_means(
@@ -39,10 +39,12 @@ def attributes_of_means(
     y: NDArray[Any],
     score: bool | Callable[..., Any],
     base_name: str,
+    rows: Indices | None,
 ) -> dict[str, Any]:
     """Return these attributes for the out-of-bag means, NaN where there are none.
 
-    `base_name` is the word for a base model in messages.
+    `base_name` is the word for a base model in messages; `rows` are those with weight, if not all
+    have: the score is that of these.
     """
     is_out_of_bag = ~np.isnan(means[:, 0])
     if not is_out_of_bag.all():
@@ -62,9 +64,9 @@ def attributes_of_means(
         truth = outputs.labels(y)
         attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}
         score = score if callable(score) else _accuracy
-    has_any = bool(is_out_of_bag.any())
+    counted = np.flatnonzero(is_out_of_bag) if rows is None else rows[is_out_of_bag[rows]]
     attributes["oob_score_"] = (
-        score(truth[is_out_of_bag], prediction[is_out_of_bag]) if has_any else np.nan
+        score(truth[counted], prediction[counted]) if len(counted) else np.nan
     )
     return attributes
 

@@ -32,7 +32,7 @@ from hedgerow._model_file.stored import (
     write_list,
     write_outputs,
 )
-from hedgerow._model_file.trees import read_samples, write_row_classes, write_samples
+from hedgerow._model_file.trees import read_samples, write_sampled_rows, write_samples
 
 
 def write(estimator: Estimator) -> tuple[Document, Arrays]:
@@ -63,7 +63,7 @@ def _write_base_models(estimator: Estimator) -> tuple[Document, Arrays]:
         "are_given": sampling.fixed is not None,
         "oob_score": finite_or_none(score),
     }
-    arrays |= write_row_classes(sampling.rows)
+    arrays |= write_sampled_rows(sampling.rows)
     if sampling.weights is not None:
         arrays["draws.weights"] = sampling.weights
     if sampling.fixed is not None:

@@ -91,7 +91,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     outputs = read_outputs(outputs_kind(kind), stored.field("outputs"))
     require(outputs.is_single, "an ensemble has several outputs")
     fold = stored.array("fold", (None,), np.int64)
-    in_range = len(fold) > 1 and fold.min() >= 0 and fold.max() < _MOST_FOLDS
+    in_range = len(fold) > 1 and fold.min() >= -1 and 0 <= fold.max() < _MOST_FOLDS
     require(in_range, "the folds of the rows are missing")
     refit = stored.field("refit")
     require(isinstance(refit, bool) or refit == "both", "refit is neither a flag nor 'both'")

@@ -33,6 +33,7 @@ from hedgerow._tree.linear_leaves import SLOPE_ARRAYS, LinearLeaves
 from hedgerow._tree.packed import ARRAYS, PackedForest
 from hedgerow._tree.structure import OWN_ARITHMETIC, Arithmetic, Ensemble
 from hedgerow._tree.unpacked import UnpackedForest
+from hedgerow._types import Indices
 
 _NO_ARRAY = ("n_features", "slopes", "arithmetic")
 _ENSEMBLE_ARRAYS = sorted(f.name for f in fields(Ensemble) if f.init and f.name not in _NO_ARRAY)
@@ -40,7 +41,7 @@ _COMBINATION_ARRAYS = ("inputs", "coefficients", "centres", "counts_as_one", "is
 _LEAF_ARRAYS = ("rows", "starts", "targets", "weights")
 # Out-of-bag predictions of the training rows are not stored.
 _OUT_OF_BAG_SCORE = "oob_score_"
-_ROW_CLASS = "draws.row_class"
+_ROW_CLASS, _ROWS = "draws.row_class", "draws.rows"
 
 
 def write_trees(model: Any) -> Arrays:
@@ -140,7 +141,7 @@ def write_forest(estimator: Estimator) -> tuple[Document, Arrays]:
     if isinstance(model.forest, UnpackedForest):
         return document, write_trees(model.forest)
     arrays = with_prefix("forest.", model.forest.arrays())
-    arrays |= with_prefix("binner.", model.binner.to_dict()) | write_row_classes(model.sampling)
+    arrays |= with_prefix("binner.", model.binner.to_dict()) | write_sampled_rows(model.sampling)
     if model.combinations is not None:
         arrays |= _arrays_of("combinations.", model.combinations, _COMBINATION_ARRAYS)
         arrays |= with_prefix("combined.", model.forest.binner.to_dict())
@@ -214,37 +215,52 @@ def _arrays_of(prefix: str, part: Any, names: Iterable[str]) -> Arrays:
 def write_samples(sampling: BootstrapSamples, n_rows: int) -> Document:
     """Return how rows are sampled, and from how many."""
     by_class = {"class_draws": list(sampling.class_draws)} if sampling.class_draws else {}
+    n_drawn_from = {} if sampling.rows is None else {"n_drawn_from": len(sampling.rows)}
     return {
         "n_rows": n_rows,
         "n_draws": sampling.n_draws,
         "bootstrap": sampling.bootstrap,
         "seed": sampling.seed,
-    } | by_class
+    } | (by_class | n_drawn_from)
 
 
-def write_row_classes(sampling: BootstrapSamples) -> Arrays:
-    """Return the class of each row, if classes are sampled separately."""
-    return {} if sampling.row_class is None else {_ROW_CLASS: sampling.row_class.astype(np.int32)}
+def write_sampled_rows(sampling: BootstrapSamples) -> Arrays:
+    """Return the rows that are drawn from, if not all are, and their classes, if these matter."""
+    rows, row_class = sampling.rows, sampling.row_class
+    arrays: Arrays = {} if row_class is None else {_ROW_CLASS: row_class.astype(np.int32)}
+    return arrays if rows is None else arrays | {_ROWS: rows.astype(np.int64)}
 
 
 def read_samples(
     stored: Any, model: Stored | None = None, outputs: Outputs | None = None
 ) -> tuple[BootstrapSamples, int]:
-    """Read the output of `write_samples`; `model` has the output of `write_row_classes`."""
+    """Read the output of `write_samples`; `model` has the output of `write_sampled_rows`."""
     fields = Stored(stored, {})
     n_rows, n_draws, seed = (fields.field(name) for name in ("n_rows", "n_draws", "seed"))
     bootstrap = fields.flag("bootstrap")
     class_draws = fields.field("class_draws") if fields.has("class_draws") else None
+    are_fewer = fields.has("n_drawn_from")
+    n_drawn_from = fields.field("n_drawn_from") if are_fewer else n_rows
     fields.finish()
-    are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_draws))
-    is_possible = are_counts and (n_draws <= n_rows or class_draws is not None)
+    are_counts = all(type(n) is int and 1 <= n < 2**32 for n in (n_rows, n_drawn_from, n_draws))
+    is_possible = are_counts and (n_draws <= n_drawn_from or class_draws is not None)
     require(is_possible, "samples are larger than the number of rows")
     require(type(seed) is int and 0 <= seed < 2**34, "the seed is not an integer below 2³⁴")
     sampling = BootstrapSamples(n_draws, bootstrap=bootstrap, seed=seed)
+    if are_fewer:
+        require(model is not None, "the rows that samples are drawn from are missing")
+        sampling = replace(sampling, rows=_read_drawn_rows(model, n_drawn_from, n_rows))
     if class_draws is None:
         return sampling, n_rows
     require(isinstance(outputs, ClassOutputs) and model is not None, "there are no classes to draw")
-    return _read_row_classes(sampling, class_draws, model, outputs, n_rows), n_rows
+    return _read_row_classes(sampling, class_draws, model, outputs, n_drawn_from), n_rows
+
+
+def _read_drawn_rows(model: Any, n_drawn_from: int, n_rows: int) -> Indices:
+    rows = model.array(_ROWS, (n_drawn_from,), np.int64)
+    are_rows = rows[0] >= 0 and rows[-1] < n_rows and (np.diff(rows) > 0).all()
+    require(bool(are_rows), "the rows that samples are drawn from are out of range or order")
+    return np.asarray(rows, np.intp)
 
 
 def _read_row_classes(

@@ -132,7 +132,7 @@ def read_data(
     """Check the arguments of `fit`, and split off a validation set for early stopping."""
     estimator = settings.estimator
     columns, classes, dataset = _read_dataset(settings, task, X, y, sample_weight)
-    dataset = _with_weight(dataset)
+    dataset = dataset.with_weight()
     loss: StagewiseLoss = estimator._choose_loss(classes)  # noqa: SLF001
     objection = loss.objection(dataset.target)
     if objection is not None:
@@ -376,13 +376,6 @@ def _require_search(estimator: Estimator, step: str, loss: StagewiseLoss) -> Non
             f"normalise={estimator.normalise!r} rescales a learner that has one step, but "
             f"step={step!r} has one per leaf. Use step='unit' or 'line_search'."
         )
-
-
-def _with_weight(dataset: Dataset) -> Dataset:
-    """Return the rows with a positive weight."""
-    if dataset.weights is None or dataset.weights.all():
-        return dataset
-    return dataset.take(np.flatnonzero(dataset.weights))
 
 
 def _is_model(init: Any) -> bool:

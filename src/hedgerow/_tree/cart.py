@@ -23,7 +23,7 @@ from hedgerow._data.outputs import TreeTarget
 from hedgerow._estimator import Estimator
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.structure import Tree
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
 Criterion = Literal["gini", "entropy", "gain_ratio", "error", "squared_error", "absolute_error"]
@@ -110,7 +110,8 @@ def impurity_unit(criterion: str) -> float:
 class BootstrapSamples:
     """The sample of rows of each tree: `n_draws` rows, with or without replacement.
 
-    With `class_draws`, that many rows are drawn from each class, with replacement.
+    With `class_draws`, that many rows are drawn from each class, with replacement. `rows` are those
+    of the training set that are drawn from, if not all are: those whose weight is not 0.
     """
 
     n_draws: int
@@ -118,6 +119,7 @@ class BootstrapSamples:
     seed: int = 0
     class_draws: tuple[int, ...] = ()
     row_class: NDArray[np.uint16] | None = field(default=None, compare=False, repr=False)
+    rows: Indices | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def all(cls, n_rows: int) -> BootstrapSamples:
@@ -126,7 +128,11 @@ class BootstrapSamples:
 
     def counts(self, tree: int, n_rows: int) -> NDArray[np.uint16]:
         """Return how often each row is in the sample of a tree; 0 for out-of-bag rows."""
-        return _native.draw_counts(self.native(), tree, n_rows)
+        if self.rows is None:
+            return _native.draw_counts(self.native(), tree, n_rows)
+        counts = np.zeros(n_rows, np.uint16)
+        counts[self.rows] = _native.draw_counts(self.native(), tree, len(self.rows))
+        return counts
 
     def total_weight(self, weights: Floats | None, n_rows: int) -> float:
         """Return the expected weight of a sample of rows with these weights."""

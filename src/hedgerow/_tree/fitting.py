@@ -12,7 +12,7 @@ from hedgerow._arithmetic import sum_of
 from hedgerow._data.binning import BinnedMatrix, Binner
 from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs, TreeTarget
-from hedgerow._data.target import read_weights, weigh_by_class
+from hedgerow._data.target import read_weights, rows_with_weight, weigh_by_class
 from hedgerow._estimator import Estimator, seed_of
 from hedgerow._params import parameters_of
 from hedgerow._threads import effective_n_jobs
@@ -95,6 +95,9 @@ def grow(
     weights = read_weights(sample_weight, table.n_rows)
     if isinstance(outputs, ClassOutputs):
         weights = weigh_by_class(estimator.class_weight, outputs.classes, read, weights)
+    rows = rows_with_weight(weights)
+    if rows is not None and weights is not None:
+        table, read, weights = table.take(rows), read[rows], weights[rows]
     seed, n_threads = seed_of(estimator.random_state), effective_n_jobs(estimator.n_jobs)
     fit = estimator, schema, table, weights, seed, n_threads
     binned: BinnedMatrix | None = None

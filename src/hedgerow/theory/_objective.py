@@ -19,7 +19,6 @@ from hedgerow._boosting.estimators.gradient_boosting import (
 )
 from hedgerow._boosting.fit.fit_data import as_fitted
 from hedgerow._contract import internals
-from hedgerow._data.target import read_offset
 from hedgerow._result import BROWN, GREEN, GREY, Columns, Result
 from hedgerow._stagewise.losses import StagewiseLoss, classification_loss, regression_loss
 from hedgerow._types import Floats
@@ -76,15 +75,14 @@ def objective(
     _require_sum(model)
     fitted = internals(model).model()
     loss = _loss(model, getattr(model, "classes_", None))
-    dataset = read_training_set(model, X, y, sample_weight)
+    dataset = read_training_set(model, X, y, sample_weight, offset)
     target = dataset.target.astype(np.float64)
     weights = np.ones(len(target)) if dataset.weights is None else dataset.weights
-    ensemble = fitted.ensemble
-    added = read_offset(offset, len(target), ensemble.n_outputs)
+    ensemble, added = fitted.ensemble, dataset.offset
     start = np.zeros((len(target), ensemble.n_outputs)) if added is None else added
     stages = [
         ensemble.base_score + start,
-        *ensemble.staged_raw(internals(model).matrix(X), offset=added),
+        *ensemble.staged_raw(fitted.matrix(dataset.table), offset=added),
     ]
     losses = [sum_of(weights * loss.loss(target, _shaped(scores))) for scores in stages]
     return Objective(

@@ -379,15 +379,14 @@ def _leaf_sums(
     ensemble = fitted.ensemble
     classes = getattr(model, "classes_", None)
     loss = internals(model).task.choose_loss(model, classes, model.n_outputs_)
-    dataset = read_training_set(model, X, y, sample_weight)
+    dataset = read_training_set(model, X, y, sample_weight, offset)
     _require_all_rows(ensemble, len(dataset.target))
     table = encode_again(fitted.statistics, dataset, loss, classes, 1)
     leaves = ensemble.apply(as_matrix(table, fitted.category_bins))
     scores = np.empty((ensemble.n_outputs, len(leaves)))
     scores[...] = ensemble.base_score[:, None]
-    added = read_offset(offset, len(leaves), ensemble.n_outputs)
-    if added is not None:
-        scores += added.T
+    if dataset.offset is not None:
+        scores += dataset.offset.T
     for first in range(0, ensemble.n_trees, ensemble.n_outputs):
         gradient, hessian = _gradients(loss, scores, dataset)
         for output, (g, h) in enumerate(zip(gradient, hessian, strict=True)):
@@ -399,14 +398,19 @@ def _leaf_sums(
             yield G[is_leaf], H[is_leaf]
 
 
-def read_training_set(model: Any, X: Any, y: Any, sample_weight: Any) -> Dataset:
-    """Read the arguments of `fit` for a fitted model, with weights by class, if any."""
+def read_training_set(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any) -> Dataset:
+    """Read the arguments of `fit` for a fitted model, with weights by class, if any.
+
+    As in `fit`, rows of weight 0 are left out.
+    """
     task, classes = internals(model).task, getattr(model, "classes_", None)
     loss = task.choose_loss(model, classes, model.n_outputs_)
     table = internals(model).read(X, internals(model).model().schema)
     target = task.read_target(y, table.n_rows, classes, model.loss)
     weights = read_weights(sample_weight, table.n_rows)
-    return weigh(Dataset(table, target, weights), model, task, classes, loss)
+    added = read_offset(offset, table.n_rows, loss.n_outputs)
+    dataset = Dataset(table, target, weights, offset=added)
+    return weigh(dataset, model, task.class_weights(dataset, model, classes), loss)
 
 
 def _require_all_rows(ensemble: Ensemble, n_rows: int) -> None:

@@ -14,7 +14,7 @@ from hedgerow._collective import Workers, workers
 from hedgerow._data.intake import Table
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
-from hedgerow._data.target import fit_columns, fit_offset
+from hedgerow._data.target import fit_columns, fit_offset, rows_with_weight
 from hedgerow._types import Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -93,6 +93,15 @@ class Dataset:
         """Weight the classes as ``sampling="balanced"`` samples them from a training set."""
         counts = workers().class_counts(train.target.astype(np.intp)).astype(np.float64)
         return self.weighted_by_class(counts[counts > 0.0].min() / np.maximum(counts, 1.0))
+
+    def with_weight(self) -> Dataset:
+        """Leave out the rows of weight 0; groups get the numbers that they have without these."""
+        rows, together = rows_with_weight(self.weights), workers()
+        kept = self if rows is None else self.take(rows)
+        if kept.groups is None or not together.any(rows is not None):
+            return kept
+        numbers = np.searchsorted(together.distinct(kept.groups), kept.groups)
+        return replace(kept, groups=numbers.astype(np.int32))
 
     def weighted_in_rows(self, *, only_ratios: bool) -> Dataset:
         """Scale the weights to the unit of penalties and limits, which is one row.
@@ -194,13 +203,7 @@ def split_holdout(
             f"{parameter} needs a holdout, but {purpose}_fraction={fraction} of {count} {unit}s is "
             f"less than one {unit}. {advice} a larger {purpose}_fraction."
         )
-    splits = dataset.take(np.flatnonzero(~is_holdout)), dataset.take(np.flatnonzero(is_holdout))
-    if not all(map(_has_weight, splits)):
-        raise DataError(
-            f"sample_weight is zero in every row of the training set or of the holdout of "
-            f"{parameter}. {advice} another {purpose}_fraction."
-        )
-    return splits
+    return dataset.take(np.flatnonzero(~is_holdout)), dataset.take(np.flatnonzero(is_holdout))
 
 
 def split_folds(
@@ -209,7 +212,7 @@ def split_folds(
     """Split into training set and holdout once for each fold.
 
     ``rows="last"`` gives one split, whose holdout is the last rows. Splits in which the training
-    set or the holdout is empty or has no weight are left out.
+    set or the holdout is empty are left out.
     """
     return list(iter_folds(dataset, n_folds, seed, stratify, rows))
 
@@ -221,13 +224,8 @@ def iter_folds(
     fold = _fold_of_row(dataset, n_folds, seed, stratify, rows)
     for k in range(n_folds):
         split = dataset.take(np.flatnonzero(fold != k)), dataset.take(np.flatnonzero(fold == k))
-        if all(map(_has_weight, split)):
+        if all(workers().any(len(part.target) > 0) for part in split):
             yield split
-
-
-def _has_weight(dataset: Dataset) -> bool:
-    own = len(dataset.target) > 0 and (dataset.weights is None or bool(dataset.weights.any()))
-    return workers().any(own)
 
 
 def _fold_of_row(

@@ -46,7 +46,13 @@ from hedgerow._data.intake import Table, TableSchema, learn_schema
 from hedgerow._data.memory import require_memory
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import refuse_more_rows
-from hedgerow._data.target import Classes, read_groups, read_offset, read_weights
+from hedgerow._data.target import (
+    Classes,
+    read_groups,
+    read_offset,
+    read_weights,
+    rows_with_weight,
+)
 from hedgerow._estimator import TableEstimator, seed_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats
@@ -208,7 +214,8 @@ class Problem:
     """What is learned: schema, classes, loss and constraints, the same for every training set.
 
     `initial_model` is the model that the fit continues, if any. `init_estimator`, once fitted,
-    predicts the scores before the first round.
+    predicts the scores before the first round. `class_weights`, if any, multiply the weights of the
+    rows of the training set and of all evaluation sets.
     """
 
     task: Task
@@ -219,6 +226,7 @@ class Problem:
     trees_per_round: int
     constraints: Constraints
     init_estimator: Any = None
+    class_weights: Floats | None = None
 
     @property
     def has_vector_leaves(self) -> bool:
@@ -256,8 +264,22 @@ class Problem:
         n_targets = self.task.count_targets(self.classes, target)
         if n_targets != self.loss.n_targets:
             raise DataError(f"y has {n_targets} columns, but had {self.loss.n_targets} in fit.")
-        dataset = self.dataset(table, target, sample_weight, offset)
-        return self.with_start(dataset, estimator, X)
+        objection = self._objection(target)
+        if objection:
+            raise DataError(objection)
+        dataset = self.with_start(self.dataset(table, target, sample_weight, offset), estimator, X)
+        return self._weighted_by_class(dataset, estimator)
+
+    def _weighted_by_class(self, dataset: Dataset, estimator: TableEstimator) -> Dataset:
+        """Weight an evaluation set like the training set: metrics measure the same problem."""
+        if self.class_weights is None:
+            return dataset
+        weighted = dataset.weighted_by_class(self.class_weights)
+        if not workers().any(bool(np.any(weighted.weights))):
+            raise DataError(
+                f"class_weight={estimator.class_weight!r} leaves no row with a positive weight."
+            )
+        return weighted
 
     def with_start(self, dataset: Dataset, estimator: TableEstimator, X: Any) -> Dataset:
         """Add the scores of `init_estimator` to the offset, or the rows that it must predict."""
@@ -277,18 +299,13 @@ class Problem:
         return initial_scores(estimator, X, loss.link, self.classes, loss.n_outputs)
 
     def dataset(self, table: Table, target: Floats, sample_weight: Any, offset: Any) -> Dataset:
-        """Return a dataset whose columns the loss accepts."""
-        objection = self._objection(target)
-        if objection:
-            raise DataError(objection)
+        """Return a dataset whose rows with weight the loss accepts."""
         weights = read_weights(sample_weight, table.n_rows)
-        if weights is not None:
-            objection = self._objection(target[weights > 0.0])
+        rows = rows_with_weight(weights)
+        objection = self._objection(target if rows is None else target[rows])
         if objection:
-            raise DataError(
-                "sample_weight is 0 in every row that the loss needs: without those rows, "
-                f"{objection}"
-            )
+            among = "" if rows is None else "Of the rows whose sample_weight is not 0: "
+            raise DataError(f"{among}{objection}")
         offset = read_offset(offset, table.n_rows, self.loss.n_outputs)
         return Dataset(table, target, weights, offset=offset)
 
@@ -454,7 +471,9 @@ def read_problem(
     dataset = problem.with_start(dataset, params, arguments.X)
     if arguments.groups is not None:
         dataset = replace(dataset, groups=read_groups(arguments.groups, table.n_rows))
-    return problem, weigh(dataset, settings.estimator, task, classes, loss)
+    class_weights = task.class_weights(dataset, settings.estimator, classes)
+    dataset = weigh(task.grouped(dataset), settings.estimator, class_weights, loss)
+    return replace(problem, class_weights=class_weights), dataset
 
 
 def _learn_on_gpu(X: Any, params: TableEstimator) -> tuple[TableSchema, Table] | None:
@@ -528,11 +547,13 @@ def _is_on_bins(model: BoostedModel) -> bool:
 
 
 def weigh(
-    dataset: Dataset, estimator: TableEstimator, task: Task, classes: Any, loss: BaseLoss
+    dataset: Dataset, estimator: TableEstimator, class_weights: Floats | None, loss: BaseLoss
 ) -> Dataset:
-    """Multiply in class weights, and scale all weights to units of a row."""
+    """Multiply in class weights, scale weights to units of a row, leave out rows of weight 0."""
+    if class_weights is not None:
+        dataset = dataset.weighted_by_class(class_weights)
     only_ratios = is_auto(estimator.n_estimators) and not loss.single_output.weights_are_exposures
-    return task.weigh(dataset, estimator, classes).weighted_in_rows(only_ratios=only_ratios)
+    return dataset.weighted_in_rows(only_ratios=only_ratios).with_weight()
 
 
 def _require_compatible(

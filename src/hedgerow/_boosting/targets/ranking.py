@@ -81,6 +81,6 @@ class Ranking(Task):
         assert isinstance(loss, RankingLoss)
         return ranking_metrics(estimator.eval_metric, loss)
 
-    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:  # noqa: ARG002
+    def grouped(self, dataset: Dataset) -> Dataset:
         """Make queries the groups, so that their rows stay together."""
         return replace(dataset, groups=dataset.target[:, 1].astype(np.int32))

@@ -24,6 +24,7 @@ from hedgerow._boosting.losses.classification import TWO_CLASS_LOSSES
 from hedgerow._boosting.losses.formula import Loss
 from hedgerow._boosting.losses.regression import REGRESSION_LOSSES, as_levels
 from hedgerow._boosting.metrics import Metric, UserMetric, resolve_metrics
+from hedgerow._collective import workers
 from hedgerow._data.target import (
     Classes,
     class_weight_vector,
@@ -78,8 +79,12 @@ class Task(Protocol):
         """Return the metrics that `eval_metric` selects."""
         return resolve_metrics(estimator.eval_metric, classes, loss)
 
-    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:  # noqa: ARG002
-        """Apply weights that are parameters."""
+    def class_weights(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Floats | None:  # noqa: ARG002
+        """Return the weight of each class of the training set; None if there are none."""
+        return None
+
+    def grouped(self, dataset: Dataset) -> Dataset:
+        """Return the training set with the groups that the target implies."""
         return dataset
 
 
@@ -131,10 +136,10 @@ class Classification(Task):
             )
         return TWO_CLASS_LOSSES[loss].loss.from_estimator(loss, estimator)
 
-    def weigh(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Dataset:
-        """Apply class_weight and scale_pos_weight."""
+    def class_weights(self, dataset: Dataset, estimator: Estimator, classes: Any) -> Floats | None:
+        """Return what class_weight and scale_pos_weight make of each class."""
         if estimator.class_weight is None and estimator.scale_pos_weight == 1.0:
-            return dataset
+            return None
         _require_one_class_per_row(estimator, classes)
         index = dataset.target.astype(np.intp)
         by_class = np.ones(len(classes))
@@ -142,14 +147,14 @@ class Classification(Task):
             by_class = class_weight_vector(estimator.class_weight, classes, index, dataset.weights)
         if estimator.scale_pos_weight != 1.0:
             by_class = by_class * np.array([1.0, estimator.scale_pos_weight])
-        weighted = dataset.weighted_by_class(by_class)
-        assert weighted.weights is not None
-        if not weighted.weights.any():
+        weights = dataset.weighted_by_class(by_class).weights
+        assert weights is not None
+        if not workers().any(bool(weights.any())):
             raise ParameterError(
                 f"class_weight={estimator.class_weight!r} leaves no row with a positive weight."
             )
-        require_moderate(weighted.weights, "class_weight times sample_weight")
-        return weighted
+        require_moderate(weights, "class_weight times sample_weight")
+        return by_class
 
 
 @dataclass(frozen=True)

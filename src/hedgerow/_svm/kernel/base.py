@@ -36,7 +36,7 @@ from hedgerow._svm.kernel.kernels import (
 from hedgerow._svm.kernel.model import Certificate, KernelModel
 from hedgerow._svm.kernel.solver import LARGEST_SET, ReportViolation, SolverOptions, solve
 from hedgerow._threads import effective_n_jobs
-from hedgerow._types import Floats, RowNumbers
+from hedgerow._types import Floats, Indices, RowNumbers
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError
 
@@ -52,13 +52,19 @@ MAX_TESTED_VECTORS, INDEFINITE = 200, -1e-6
 
 @dataclass(frozen=True, eq=False)
 class KernelInput:
-    """The training set of a kernel SVM: schema, kernel, rows, and their kernel values."""
+    """The training set of a kernel SVM: schema, kernel, rows, and their kernel values.
+
+    `numbers` are those of the rows in the table of `fit`, which has `n_rows` rows: only those with
+    weight are in the training set.
+    """
 
     schema: TableSchema
     kernel: Kernel
     X: Any
     table: KernelTable
     single: bool
+    numbers: Indices
+    n_rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +141,15 @@ class KernelSVM(SVM):
             return schema, scipy.sparse.csr_array(X, dtype=np.float64)
         return schema, np.ascontiguousarray(X, np.float64)
 
-    def _rows(self, schema: TableSchema, X: Any, costs: Floats) -> KernelInput:
-        """Return the training set, for coefficients bounded by these costs."""
-        threads = effective_n_jobs(self.n_jobs)
+    def _rows(
+        self, schema: TableSchema, X: Any, numbers: Indices | None, costs: Floats
+    ) -> KernelInput:
+        """Return the training set: some rows, whose coefficients are bounded by these costs."""
+        threads, n_rows = effective_n_jobs(self.n_jobs), X.shape[0]
+        if numbers is None:
+            numbers = np.arange(n_rows)
+        else:
+            X = X[np.ix_(numbers, numbers)] if self.kernel == "precomputed" else X[numbers]
         kernel = self._kernel_for(X, threads)
         if kernel.name == "precomputed":
             require_symmetric(X)
@@ -149,7 +161,7 @@ class KernelSVM(SVM):
             and has_small_exponents(kernel, X, threads)
         )
         table = kernel.table(X, single=single, threads=threads)
-        return KernelInput(schema, kernel, X, table, single)
+        return KernelInput(schema, kernel, X, table, single, numbers, n_rows)
 
     def _kernel_for(self, X: Any, threads: int) -> Kernel:
         if callable(self.kernel):
@@ -321,9 +333,9 @@ def model_of(
         schema=rows.schema,
         kernel=rows.kernel,
         single=rows.single,
-        support=support,
+        support=rows.numbers[support],
         vectors=None if rows.kernel.name == "precomputed" else rows.X[support],
-        n_rows=rows.X.shape[0],
+        n_rows=rows.n_rows,
         coefficients=coefficients,
         intercepts=np.array([svm.intercept for svm in svms]),
         certificate=certificate,

@@ -18,6 +18,7 @@ from hedgerow._data.target import (
     read_classification_target,
     read_weights,
     require_moderate,
+    rows_with_weight,
 )
 from hedgerow._estimator import Estimator, adopt, seed_of
 from hedgerow._links import fit_sigmoid, probability
@@ -89,8 +90,11 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         name = type(self).__name__
         classes, index = read_classification_target(y, X.shape[0], estimator_name=name)
         weights, of_classes = self._weights(classes, index, read_weights(sample_weight, len(index)))
+        numbers = rows_with_weight(weights)
+        if numbers is not None:
+            index, weights = index[numbers], weights[numbers]
         costs = self._costs(weights)
-        rows = self._rows(schema, X, np.where(np.isfinite(costs), costs, 1e30))
+        rows = self._rows(schema, X, numbers, np.where(np.isfinite(costs), costs, 1e30))
         svms, sigmoids = self._fit_svms(rows, index, len(classes), weights)
         self._adopt_svms(rows, classes, index, of_classes, svms, sigmoids)
         return self
@@ -142,13 +146,12 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         """Return a function that fits an SVM to some of the rows of the kernel cache."""
 
         def fit(some: RowNumbers) -> KernelExpansion:
-            used = some[weights[some] > 0.0]
-            if len(np.unique(y[used])) < 2:
+            if len(np.unique(y[some])) < 2:
                 progress_bar.end()
-                return KernelExpansion.constant(float(y[used][0]) if len(used) else 0.0, len(y))
+                return KernelExpansion.constant(float(y[some][0]) if len(some) else 0.0, len(y))
             is_fold = len(some) < len(y)
-            costs = self._costs(weights[used])
-            problem = self._dual(y[used], costs, is_fold=is_fold).of_rows(used)
+            costs = self._costs(weights[some])
+            problem = self._dual(y[some], costs, is_fold=is_fold).of_rows(some)
             solution = self._solve(problem, cache, threads, progress_bar.watch())
             svm = self._expansion(solution, is_fold=is_fold)
             progress_bar.end()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from hedgerow._arguments import with_parameters
-from hedgerow._data.target import read_weights
+from hedgerow._data.target import read_weights, rows_with_weight
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.parameters import ONE_CLASS_PARAMETERS
@@ -59,10 +59,11 @@ class OneClassSVM(OutlierMixin, KernelSVM):
         schema, X = self._learn_rows(X)
         sample_weights = read_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if sample_weights is None else sample_weights
-        rows = self._rows(schema, X, weights)
-        used = np.flatnonzero(weights > 0.0)
-        problem = dual.of_one_class(weights[used], float(self.nu)).of_rows(used)
-        return self._fit_one(rows, problem)
+        numbers = rows_with_weight(weights)
+        if numbers is not None:
+            weights = weights[numbers]
+        rows = self._rows(schema, X, numbers, weights)
+        return self._fit_one(rows, dual.of_one_class(weights, float(self.nu)))
 
     @property
     def offset_(self) -> Floats:

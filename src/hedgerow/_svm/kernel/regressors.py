@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from hedgerow._arguments import with_parameters
 from hedgerow._arithmetic import mean_of, sum_of
-from hedgerow._data.target import read_regression_target, read_weights
+from hedgerow._data.target import read_regression_target, read_weights, rows_with_weight
 from hedgerow._svm.kernel import dual
 from hedgerow._svm.kernel.base import KernelSVM
 from hedgerow._svm.kernel.cache import RowCache
@@ -34,9 +34,11 @@ class KernelRegressor(RegressorMixin, KernelSVM):
         target = read_regression_target(y, X.shape[0], estimator_name=type(self).__name__)
         weights = read_weights(sample_weight, len(target))
         costs = float(self.C) * (np.ones(len(target)) if weights is None else weights)
-        rows = self._rows(schema, X, costs)
-        used = np.flatnonzero(costs > 0.0)
-        return self._fit_one(rows, self._dual(target[used], costs[used]).of_rows(used))
+        numbers = rows_with_weight(costs)
+        if numbers is not None:
+            target, costs = target[numbers], costs[numbers]
+        rows = self._rows(schema, X, numbers, costs)
+        return self._fit_one(rows, self._dual(target, costs))
 
     def predict(self, X: Any) -> Floats:
         """Return f(x) for every row."""
