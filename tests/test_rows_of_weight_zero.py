@@ -24,6 +24,8 @@ from sklearn.tree import DecisionTreeRegressor as SklearnTree
 import hedgerow as hr
 from hedgerow import cluster, theory
 from hedgerow._data.pieced_table import RowPieces
+from hedgerow._ensemble import fitting as ensemble_fitting
+from hedgerow._ensemble.candidates import candidates_for
 from hedgerow.exceptions import DataError, ParameterError
 
 N, N_FEATURES = 150, 4
@@ -49,6 +51,7 @@ SIGNAL = MATRIX[:, 0] + MATRIX[:, 1] * MATRIX[:, 2] + RNG.normal(size=N) / 4
 NUMBERS = with_absurd(SIGNAL, 1e9)
 TWO = with_absurd((SIGNAL > 0).astype(int), RNG.integers(0, 2, 40))
 THREE = with_absurd(np.digitize(SIGNAL, [-0.6, 0.6]), RNG.integers(0, 3, 40))
+SIGNALS = with_absurd(SIGNAL, 0.0)
 SEVERAL = np.column_stack([NUMBERS, with_absurd(-SIGNAL, -5.0)])
 LABELS = np.column_stack([TWO, THREE > 0]).astype(int)
 POSITIVE = with_absurd(np.abs(SIGNAL) + 0.1, -1.0)  # which a loss for positive numbers refuses
@@ -398,10 +401,18 @@ def test_with_estimators_of_other_libraries(estimator, y):
     np.testing.assert_array_equal(model.predict(MATRIX), without.predict(MATRIX))
 
 
-def test_for_the_default_candidates_of_an_ensemble():
-    y = np.where(IS_REAL, NUMBERS, 0.0)
-    model, without = both(hr.EnsembleRegressor(cv=2, random_state=0, time_budget=1e-9), X, y)
-    np.testing.assert_array_equal(model.predict(MATRIX), without.predict(MATRIX))
+def test_with_a_candidate_of_an_ensemble_that_needs_an_encoded_table(monkeypatch):
+    def one(*arguments):
+        return [each for each in candidates_for(*arguments) if each.is_encoded][:1]
+
+    monkeypatch.setattr(ensemble_fitting, "candidates_for", one)
+    estimator = hr.EnsembleRegressor(cv=2, random_state=0)
+    model = estimator.fit(frame(X), NUMBERS, WEIGHTS)
+    without = clone(estimator).fit(frame(MATRIX), NUMBERS[REAL], WEIGHTS[REAL])
+    np.testing.assert_array_equal(model.predict(frame(MATRIX)), without.predict(frame(MATRIX)))
+    np.testing.assert_array_equal(model.oof_prediction_[REAL], without.oof_prediction_)
+    of_others = model.predict(frame(X[~IS_REAL]))
+    np.testing.assert_array_equal(model.oof_prediction_[~IS_REAL], of_others)
 
 
 @pytest.mark.parametrize("splitter", [KFold(3), PredefinedSplit(np.arange(190) % 3)])
@@ -469,16 +480,21 @@ def test_files_keep_the_numbers_of_sampled_rows(forest, y, tmp_path):
     assert file_of(loaded, tmp_path) == file_of(model, tmp_path)
 
 
-@pytest.mark.parametrize("forest", [hr.RandomForestRegressor(**FEW), hr.BaggingRegressor(**FEW)])
+@pytest.mark.parametrize(
+    "forest",
+    [
+        hr.RandomForestRegressor(**FEW),
+        hr.BaggingRegressor(hr.LinearSVR(), **FEW, bootstrap=False, max_samples=0.5),
+    ],
+)
 def test_a_warm_start_goes_on_with_the_same_rows_of_weight_0(forest, tmp_path):
-    weights = None if isinstance(forest, hr.BaggingRegressor) else WEIGHTS
     forest = clone(forest).set_params(warm_start=True, n_estimators=2)
-    forest.fit(X, NUMBERS, weights).set_params(n_estimators=5).fit(X, NUMBERS, weights)
-    whole = clone(forest).fit(X, NUMBERS, weights)
+    forest.fit(X, SIGNALS, WEIGHTS).set_params(n_estimators=5).fit(X, SIGNALS, WEIGHTS)
+    whole = clone(forest).fit(X, SIGNALS, WEIGHTS)
     assert file_of(forest, tmp_path) == file_of(whole, tmp_path)
-    other = np.where(np.arange(190) == REAL[0], 0.0, WEIGHTS)
+    other = np.roll(WEIGHTS, 1)
     with pytest.raises((DataError, ParameterError), match="must be the same"):
-        forest.fit(X, NUMBERS, other)
+        forest.set_params(n_estimators=6).fit(X, SIGNALS, other)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
@@ -538,7 +554,7 @@ def test_checkpoints_and_initial_models_leave_them_out(tmp_path):
     assert file_of(longer, tmp_path) == file_of(again, tmp_path)
 
 
-@pytest.mark.parametrize("metric", ["log_loss", "auc", "accuracy", "brier"])
+@pytest.mark.parametrize("metric", ["log_loss", "auc", "accuracy", "mcc"])
 def test_rows_of_weight_0_of_an_evaluation_set_do_not_count(metric):
     model = classifier(eval_metric=metric)
     model.fit(
@@ -557,7 +573,7 @@ def test_the_sums_of_a_fit_leave_them_out():
     expected = theory.objective(model, *rest, offset=OFFSET[REAL])
     np.testing.assert_array_equal(of_all.loss, expected.loss)
     own = theory.structure_score(model, X, NUMBERS, WEIGHTS, offset=OFFSET)
-    np.testing.assert_allclose(own.recomputed, own.stored, rtol=1e-6)
+    np.testing.assert_allclose(own.recomputed, own.score, rtol=1e-6)
 
 
 OF_CLASSES = {
@@ -595,8 +611,12 @@ def test_the_example_of_three_rows_has_its_threshold_between_the_other_two():
 
 def test_a_target_that_the_loss_refuses_is_refused_only_with_a_weight():
     model = regressor(loss="poisson")
-    with pytest.raises(DataError, match="negative"):
+    first, last = np.flatnonzero(~IS_REAL)[[0, -1]]
+    with pytest.raises(DataError, match=f"y is -1 in row {first}, "):
         model.fit(X, POSITIVE)
-    with pytest.raises(DataError, match="whose sample_weight is not 0: .*negative"):
-        model.fit(X, POSITIVE, np.where(np.arange(190) == REAL[0], 0.0, 1.0))
+    only_last = np.where(np.arange(190) == last, 1.0, WEIGHTS)
+    with pytest.raises(DataError, match=f"y is -1 in row {last}, "):
+        model.fit(X, POSITIVE, only_last)
     model.fit(X, POSITIVE, WEIGHTS)
+    with pytest.raises(DataError, match="sample_weight is 0 in every row that the loss needs: "):
+        model.fit(X, np.maximum(NUMBERS, 0.0), np.where(NUMBERS > 0.0, 0.0, 1.0))

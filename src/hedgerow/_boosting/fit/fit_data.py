@@ -301,11 +301,14 @@ class Problem:
     def dataset(self, table: Table, target: Floats, sample_weight: Any, offset: Any) -> Dataset:
         """Return a dataset whose rows with weight the loss accepts."""
         weights = read_weights(sample_weight, table.n_rows)
-        rows = rows_with_weight(weights)
-        objection = self._objection(target if rows is None else target[rows])
+        objection = self._objection(_of_rows_with_weight(target, weights))
+        if objection and weights is not None and not self._objection(target):
+            objection = (
+                "sample_weight is 0 in every row that the loss needs: without those rows, "
+                f"{objection}"
+            )
         if objection:
-            among = "" if rows is None else "Of the rows whose sample_weight is not 0: "
-            raise DataError(f"{among}{objection}")
+            raise DataError(objection)
         offset = read_offset(offset, table.n_rows, self.loss.n_outputs)
         return Dataset(table, target, weights, offset=offset)
 
@@ -366,6 +369,19 @@ class FitData:
             None if holdout is None else problem.started(holdout),
             self.metrics,
         )
+
+
+def _of_rows_with_weight(target: Floats, weights: Floats | None) -> Floats:
+    """Return a target in which rows of weight 0 repeat another row, so that rows keep their number.
+
+    It is empty if no row has weight, as on one of several workers.
+    """
+    rows = rows_with_weight(weights)
+    if rows is None or not len(rows):
+        return target if rows is None else target[rows]
+    repeated = np.full_like(target, target[rows[0]])
+    repeated[rows] = target[rows]
+    return repeated
 
 
 def read_data(
