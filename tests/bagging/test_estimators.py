@@ -173,7 +173,7 @@ def few_values(n_rows=500):
         BaggingClassifier(DecisionTreeClassifier(**HIST, min_weight_fraction_leaf=0.1), 5),
         BaggingClassifier(DecisionTreeClassifier(**HIST, class_weight={0: 9}, max_leaves=5), 5),
         BaggingClassifier(
-            DecisionTreeClassifier(**HIST, min_samples_leaf=0.1),
+            DecisionTreeClassifier(**HIST, min_samples_leaf=30),
             5,
             bootstrap=False,
             max_samples=300,
@@ -848,11 +848,27 @@ def test_weights_without_bootstrap_need_an_estimator_that_takes_them():
 
 
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(), GaussianNB()])
-def test_a_sample_without_any_weight_is_refused(estimator):
+def test_samples_are_drawn_from_the_rows_with_weight(estimator):
     bag = BaggingClassifier(estimator, 10, bootstrap=False, max_samples=0.1)
-    with pytest.raises(DataError, match="Drop the rows of weight 0"):
-        bag.fit(*IRIS, sample_weight=np.eye(150)[7])
-    bag.fit(*IRIS, sample_weight=(np.arange(150) % 2).astype(float))
+    bag.fit(*IRIS, sample_weight=(np.arange(150) % 3 == 1).astype(float))
+    for sample in bag.estimators_samples_:
+        assert len(sample) == 5
+        assert (sample % 3 == 1).all()
+
+
+def test_a_given_sample_without_any_weight_is_refused():
+    bag = BaggingClassifier(None, 2, bootstrap=False, class_weight={0: 0.0, 1: 1.0, 2: 1.0})
+    with pytest.raises(DataError, match=r"no row with a positive weight in samples\[1\]"):
+        bag.fit(*IRIS, samples=[[0, 60], [1, 2]])
+
+
+@pytest.mark.parametrize("splitter", ["exact", "hist"])
+def test_a_fraction_of_the_rows_is_one_of_the_sample(splitter):
+    tree = DecisionTreeRegressor(splitter=splitter, min_samples_leaf=0.4)
+    bag = BaggingRegressor(tree, 3, bootstrap=False, max_samples=100).fit(*DIABETES)
+    assert {each.tree_.count.min() >= 40 for each in bag.estimators_} == {True}
+    assert {each.tree_.count[0] for each in bag.estimators_} == {100}
+    assert max(each.get_n_leaves() for each in bag.estimators_) == 2
 
 
 # Failures on the way.

@@ -741,21 +741,6 @@ def test_calibration_is_refused_before_anything_is_fitted():
             model.fit(X[:100], y, callbacks=[Never()])
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"calibration": "conformal"}, "holdout of calibration.* another calibration_fraction"),
-        ({"early_stopping": True}, "holdout of early_stopping.* another validation_fraction"),
-    ],
-)
-def test_a_split_without_weight_names_the_parameter_that_splits(options, words):
-    weights = np.zeros(100)
-    weights[50] = 1.0
-    model = GradientBoostingRegressor(n_estimators=5, **options)
-    with pytest.raises(DataError, match=words):
-        model.fit(X[:100], NUMBERS[:100], sample_weight=weights)
-
-
 @pytest.mark.parametrize("sampling", ["gradient", "minimal_variance", "group"])
 def test_sampling_says_what_to_give(sampling):
     model = GradientBoostingRegressor(sampling=sampling)

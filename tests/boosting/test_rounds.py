@@ -185,13 +185,10 @@ def test_a_table_too_small_to_hold_out_from_is_an_error():
         regressor(early_stopping=True).fit(X[:3], NUMBERS[:3])
 
 
-def test_a_part_without_weight_is_an_error():
+def test_a_holdout_is_drawn_from_the_rows_with_weight():
     weights = np.zeros(600)
     weights[0] = 1.0
-    with pytest.raises(
-        DataError,
-        match=r"sample_weight is zero in every row .* holdout of early_stopping",
-    ):
+    with pytest.raises(DataError, match=r"early_stopping needs a holdout, .* of 1 rows"):
         regressor(early_stopping=True).fit(X, NUMBERS, weights)
 
 

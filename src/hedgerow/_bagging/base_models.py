@@ -70,7 +70,8 @@ class BaggingTrainingSet:
         weight = counts if self.weights is None else counts * self.weights
         if not weight.any():
             raise DataError(
-                f"sample_weight is 0 in all rows of sample {index}. Drop the rows of weight 0."
+                f"class_weight leaves no row with a positive weight in samples[{index}]. Pass "
+                "other samples, or a class_weight without 0."
             )
         if self.takes_all_rows:
             base_model.fit(X, self.y, sample_weight=weight, **self.fit_params)

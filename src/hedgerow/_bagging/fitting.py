@@ -48,6 +48,7 @@ from hedgerow.exceptions import DataError, ParameterError
 T = TypeVar("T")
 
 OUR_TREES = (DecisionTreeClassifier, DecisionTreeRegressor)
+COUNTED_LIMITS = ("min_samples_split", "min_samples_leaf")
 _TREE_PARAMETERS = ("criterion", "ccp_alpha", *(parameter.name for parameter in (*GROWTH, *TABLE)))
 _BAGGING_PARAMETERS = (
     *("n_estimators", "bootstrap", "max_samples", "oob_score"),
@@ -123,6 +124,9 @@ def _is_forest(bagging: Any, estimator: SklearnEstimator, arguments: BaggingArgu
     # A forest balances classes within a tree's sample, for one output and without weights.
     balances = getattr(estimator, "class_weight", None) == "balanced"
     if balances and (is_weighted or has_columns(arguments.y)):
+        return False
+    # A limit that is a fraction of the rows is one of a tree's sample, of which each has its own.
+    if not all(isinstance(getattr(estimator, name), Integral) for name in COUNTED_LIMITS):
         return False
     # A packed tree stores only the values of leaves; inner nodes are means, not medians.
     return bool(estimator.splitter == "hist" and estimator.criterion != "absolute_error")
