@@ -1,5 +1,6 @@
 """Forged headers that a soak of 100,000 mutated files found: refused when read, not when used."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -45,3 +46,11 @@ def test_a_fitted_bag_decides_as_its_members_do():
     assert not hasattr(bag.set_params(estimator=hr.SVC()), "decision_function")
     bag = hr.BaggingClassifier(hr.SVC(), n_estimators=2).fit(X, CLASSES)
     assert bag.set_params(estimator=hr.DecisionTreeClassifier()).decision_function(X).shape == (4,)
+
+
+@pytest.mark.parametrize("rows", [[0, 2, 1], [0, 1, 4], [-1, 1, 2], [0, 1, 1]])
+def test_rows_that_samples_are_drawn_from_are_in_the_table_and_in_order(rows):
+    forest = hr.RandomForestRegressor(n_estimators=2).fit(X, NUMBERS, [1, 1, 0, 1])
+    document, arrays = write_estimator(forest)
+    with pytest.raises(ModelFileError, match="out of range or order"):
+        read_estimator(document, arrays | {"draws.rows": np.array(rows)})

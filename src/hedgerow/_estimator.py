@@ -288,7 +288,7 @@ class LeafEstimator(TableEstimator):
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target. Not needed if X is a `ParquetTable` that has one.
         sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
+            Sample weights, nonnegative and not all 0. Rows of weight 0 are left out.
 
         Returns
         -------

@@ -535,3 +535,37 @@ def test_a_round_is_shown_without_functions():
     )
     assert output[0].startswith("RoundInfo(round=1, n_rounds=1, metrics={'eval_0': {'rmse': ")
     assert "lambda" not in output[0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "factors"),
+    [
+        ({"class_weight": {"no": 1.0, "yes": 6.0}}, {"no": 1.0, "yes": 6.0}),
+        ({"class_weight": "balanced"}, None),
+        ({"scale_pos_weight": 3.0}, {"no": 1.0, "yes": 3.0}),
+    ],
+    ids=str,
+)
+def test_classes_weigh_as_much_in_an_evaluation_set_as_in_the_training_set(weights, factors):
+    rare = np.where(NUMBERS > 1.2, "yes", "no")
+    if factors is None:
+        names, counts = np.unique(rare[TRAIN], return_counts=True)
+        factors = dict(zip(names, 400 / (2 * counts), strict=True))
+    by_row = np.array([factors[label] for label in rare])
+    own = RNG.uniform(0.5, 2.0, 200)
+    options = {"early_stopping": True, "n_iter_no_change": 4, "n_estimators": 40, "max_leaves": 5}
+    by_class = GradientBoostingClassifier(**options, **weights)
+    by_class.fit(X[TRAIN], rare[TRAIN], eval_set=[(X[TEST], rare[TEST], own)])
+    as_weights = GradientBoostingClassifier(**options)
+    eval_set = [(X[TEST], rare[TEST], own * by_row[TEST])]
+    as_weights.fit(X[TRAIN], rare[TRAIN], by_row[TRAIN], eval_set=eval_set)
+    assert by_class.best_iteration_ == as_weights.best_iteration_
+    ours, others = by_class.evals_result_["eval_0"], as_weights.evals_result_["eval_0"]
+    np.testing.assert_allclose(ours["log_loss"], others["log_loss"], rtol=1e-9)
+
+
+def test_an_evaluation_set_of_classes_without_weight_is_refused():
+    model = GradientBoostingClassifier(class_weight={"no": 0.0, "yes": 1.0})
+    only_no = TWO == "no"
+    with pytest.raises(DataError, match=r"eval_set\[0\]: class_weight=.* no row with a positive"):
+        model.fit(X, TWO, eval_set=[(X[only_no], TWO[only_no])])

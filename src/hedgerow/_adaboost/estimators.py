@@ -128,7 +128,7 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         y : array of shape (n_rows,)
             Class labels.
         sample_weight : array of shape (n_rows,), optional
-            Initial row weights, nonnegative and not all 0.
+            Initial row weights, nonnegative and not all 0. Rows of weight 0 are left out.
         samples : list of arrays of row numbers, optional
             With resample=True, the rows of each round, instead of random samples.
 
@@ -288,7 +288,7 @@ class AdaBoostRegressor(RegressorMixin, AdaBoost):
         y : array of shape (n_rows,)
             Target values.
         sample_weight : array of shape (n_rows,), optional
-            Initial row weights, nonnegative and not all 0.
+            Initial row weights, nonnegative and not all 0. Rows of weight 0 are left out.
 
         Returns
         -------

@@ -86,7 +86,8 @@ class Bagging(TableEstimator):
             The target.
         sample_weight : array of shape (n_rows,), optional
             Sample weights, nonnegative and not all 0. With ``bootstrap`` rows are sampled in
-            proportion to them; otherwise they are passed to the base estimator.
+            proportion to them; otherwise they are passed to the base estimator. Rows of weight 0
+            are in no sample.
         samples : list of arrays of row numbers, optional
             The rows of each estimator, instead of random samples.
         **fit_params

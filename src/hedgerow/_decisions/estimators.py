@@ -34,7 +34,8 @@ class _ClassifierOfAnother(ClassifierMixin, Estimator):
         y : array of shape (n_rows,)
             Class labels.
         sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0, for base estimators that support them.
+            Sample weights, nonnegative and not all 0, for base estimators that support them. Rows
+            of weight 0 are left out.
 
         Returns
         -------

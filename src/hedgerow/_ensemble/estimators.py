@@ -72,7 +72,7 @@ class ModelEnsemble(Estimator):
         y : array of shape (n_rows,)
             The target.
         sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
+            Sample weights, nonnegative and not all 0. Rows of weight 0 are left out.
         groups : array of shape (n_rows,), optional
             Groups of rows that are kept in the same fold.
 

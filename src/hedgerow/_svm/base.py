@@ -36,7 +36,7 @@ class SVM(Estimator):
         y : array of shape (n_rows,)
             Class labels or target values.
         sample_weight : array of shape (n_rows,), optional
-            Sample weights, nonnegative and not all 0.
+            Sample weights, nonnegative and not all 0. Rows of weight 0 are left out.
 
         Returns
         -------

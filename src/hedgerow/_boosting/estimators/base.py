@@ -121,14 +121,15 @@ class GradientBoosting(TableEstimator):
             The target. Several columns are a multi-output (numbers) or multilabel (classes) target.
             Not needed if X is a `ParquetTable` that has one.
         sample_weight : array of shape (n_rows,), optional
-            Weights of the rows, nonnegative and not all 0.
+            Weights of the rows, nonnegative and not all 0. Rows of weight 0 are left out.
         groups : array of shape (n_rows,), optional
             The group of each row. Holdouts for early stopping, calibration and
             ``n_estimators="auto"`` consist of whole groups, and ``sampling="group"`` samples whole
             groups.
         eval_set : list of (X, y), (X, y, sample_weight) or (X, y, sample_weight, offset), optional
             Evaluation sets: metrics are computed after each round and stored in
-            ``evals_result_``. Early stopping uses the last one. A sample_weight may be None.
+            ``evals_result_``. Early stopping uses the last one. A sample_weight may be None. Class
+            weights multiply it, as they do in the training set.
         eval_names : list of str, optional
             Names of the evaluation sets; by default ``eval_0`` and so on.
         callbacks : list, optional
