@@ -264,6 +264,12 @@ class RoundMonitor:
         if best_model is not None:
             self.best.trees = internals(best_model).model().ensemble.trees()
 
+    def judge_initial_model(self, n_rounds: int) -> None:
+        """Make the initial model, if it has rounds, the best so far."""
+        if self.eval_sets and n_rounds:
+            [value] = self.eval_sets[-1].measure(self.metrics[:1], self.link).values()
+            self._update_best(n_rounds, value)
+
     def after_round(self, index: int, trees: Sequence[Tree]) -> bool:
         """Record a finished round. Return True to stop."""
         self.round = round_ = index + 1
@@ -289,10 +295,12 @@ class RoundMonitor:
         for name, values in metrics.items():
             for metric, value in values.items():
                 self.history.setdefault(name, {}).setdefault(metric, []).append(value)
+        self._update_best(round_, metrics[self.eval_sets[-1].name][self.metrics[0].name])
+
+    def _update_best(self, round_: int, value: float) -> None:
         decisive = self.metrics[0]
         if self.patience is None and not decisive.has_direction:
             return
-        value = metrics[self.eval_sets[-1].name][decisive.name]
         self.best.update(round_, value, decisive.higher_is_better)
         if self.grower.revises_trees and self.best.round == round_:
             self.best.trees = list(self.grower.trees)
