@@ -160,11 +160,14 @@ class RoundInfo:
         The maximum number of rounds.
     metrics : dict
         ``metrics[set][metric]`` is the value after this round.
+    higher_is_better : dict
+        For each metric whose direction is known, whether higher values are better.
     """
 
     round: int
     n_rounds: int
     metrics: Mapping[str, Mapping[str, float]]
+    higher_is_better: Mapping[str, bool]
     build_model: Callable[[], Any] = field(repr=False)
 
     @property
@@ -278,11 +281,17 @@ class RoundMonitor:
             self._record(round_, metrics)
         if self.progress_bar is not None:
             self.progress_bar.show(round_, metrics)
-        info = RoundInfo(round_, self.n_rounds, metrics, self.build_model)
+        directions = self._directions(metrics)
+        info = RoundInfo(round_, self.n_rounds, metrics, directions, self.build_model)
         is_last = self.callbacks.after_round(info) or self.is_patience_over()
         if self.write_checkpoint is not None:
             self.write_checkpoint(self, is_last or round_ == self.n_rounds)
         return is_last
+
+    def _directions(self, metrics: Mapping[str, Mapping[str, float]]) -> dict[str, bool]:
+        names = next(iter(metrics.values()), {})
+        named = zip(names, self.metrics, strict=False)  # no names without an evaluation set
+        return {name: metric.higher_is_better for name, metric in named if metric.has_direction}
 
     def _measure(self, eval_set: EvalSet, trees: Sequence[Tree]) -> dict[str, float]:
         if self.grower.has_revised:
