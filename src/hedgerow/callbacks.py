@@ -68,13 +68,13 @@ class OptunaPruning:
         study = getattr(self.trial, "study", None)  # Optuna's FixedTrial has none
         if study is None or metric not in higher_is_better or len(study.directions) > 1:
             return
-        given = study.direction.name.lower()
+        direction = study.direction.name.lower()
         needed, better = (
             ("maximize", "higher") if higher_is_better[metric] else ("minimize", "lower")
         )
-        if given != needed:
+        if direction != needed:
             raise ParameterError(
-                f"trial: the direction of its study is {given!r}, but {better} values of "
+                f"trial: the direction of its study is {direction!r}, but {better} values of "
                 f"{metric!r} are better. Use optuna.create_study(direction={needed!r}), or "
                 "another metric, as in OptunaPruning(trial, metric=NAME)."
             )

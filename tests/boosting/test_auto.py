@@ -646,19 +646,19 @@ def test_trials_of_different_kinds_have_different_names():
     assert sum(label.startswith("symmetric, 64 leaves, colsample_bynode=") for label in labels) == 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     "options",
     [
-        {"budget": 0.1},
-        {"budget": 0.05, "learning_rate": 0.02},
-        {"budget": 0.3, "learning_rate": 0.3},
-        {"budget": 0.02, "eval_metric": "auc"},
+        {"budget": 0.02},
+        {"budget": 0.1, "learning_rate": 0.05},
+        {"budget": 0.1, "learning_rate": 0.05, "eval_metric": "auc"},
+        {"budget": 0.01, "learning_rate": 0.02, "eval_metric": "auc"},
     ],
     ids=str,
 )
-def test_the_printed_table_never_contradicts_the_choice(options, seed, tmp_path):
-    x, numbers = make_friedman1(500, noise=1.0, random_state=seed)
+def test_the_printed_table_never_contradicts_the_choice(options, seed):
+    x, numbers = make_friedman1(300, noise=1.0, random_state=seed)
     is_auc = options.get("eval_metric") == "auc"
     kind = GradientBoostingClassifier if is_auc else GradientBoostingRegressor
     choice = kind(**options, random_state=seed).fit(x, numbers > 14.0 if is_auc else numbers).auto_
