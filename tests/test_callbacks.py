@@ -58,6 +58,24 @@ def test_unknown_names_are_refused(names, message):
         fit(trial, **names)
 
 
+@pytest.mark.parametrize(
+    ("direction", "metric", "right"),
+    [("minimize", "auc", "maximize"), ("maximize", "log_loss", "minimize")],
+)
+def test_a_study_of_the_wrong_direction_is_refused(direction, metric, right):
+    trial = optuna.create_study(direction=direction).ask()
+    message = f"direction of its study is '{direction}'.*'{metric}'.*direction='{right}'"
+    with pytest.raises(hr.ParameterError, match=message):
+        fit(trial, metric=metric)
+
+
+def test_a_trial_without_a_study_and_a_metric_without_a_direction_are_not_refused():
+    fit(optuna.trial.FixedTrial({"learning_rate": 0.1}), metric="auc")
+    trial = optuna.create_study().ask()
+    model = hr.GradientBoostingClassifier(n_estimators=2, eval_metric=lambda _, p: p.mean())
+    model.fit(X, Y, eval_set=[VALID], callbacks=[hr.callbacks.OptunaPruning(trial)])
+
+
 def test_what_is_no_trial_and_fits_without_metrics_are_refused():
     with pytest.raises(hr.ParameterError, match="Optuna trial"):
         hr.callbacks.OptunaPruning("trial")

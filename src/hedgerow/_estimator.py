@@ -37,6 +37,7 @@ from hedgerow._data.target import columns_of, fit_columns, has_columns, read_wei
 from hedgerow._params import Parameter, check_parameters
 from hedgerow._threads import effective_n_jobs
 from hedgerow._types import Floats, SklearnEstimator
+from hedgerow._warning import warn_user
 from hedgerow.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -353,6 +354,39 @@ def seed_of(random_state: int | np.random.RandomState | None) -> int:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         random_state = int(check_random_state(random_state).randint(2**31))
     return workers().objects(int(random_state))[0]
+
+
+def model_to_continue(estimator: Any) -> Any:
+    """Return the model of the last fit, if warm_start is set and there is one."""
+    if not (estimator.warm_start and estimator.__sklearn_is_fitted__()):
+        return None
+    class_weight = getattr(estimator, "class_weight", None)
+    if isinstance(class_weight, str):
+        warn_user(
+            f"class_weight={class_weight!r} with warm_start=True: each fit balances the classes "
+            "of its own rows. If the rows differ between fits, pass the same weights to all of "
+            "them, as a dict {class: weight}."
+        )
+    return estimator._model  # noqa: SLF001
+
+
+def require_more(estimator: Any, n_done: int, unit: str) -> None:
+    """Refuse to lose rounds or trees of the last fit; warn if there are none to add.
+
+    `n_done` is the number of the last fit, `unit` the word for them: "rounds", "trees".
+    """
+    n_estimators = estimator.n_estimators
+    if n_estimators < n_done:
+        raise ParameterError(
+            f"n_estimators={n_estimators} is less than the {n_done} {unit} of the fit that "
+            "warm_start=True continues. Set at least as many, or warm_start=False to start again."
+        )
+    if n_estimators == n_done:
+        warn_user(
+            f"The last fit already has n_estimators={n_estimators} {unit}, so warm_start=True adds "
+            "none: the model is unchanged. Set a larger n_estimators, or warm_start=False to fit "
+            "to these rows."
+        )
 
 
 class ScoredClassifier(ClassifierMixin):

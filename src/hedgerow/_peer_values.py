@@ -75,8 +75,12 @@ METRICS: Mapping[str, Mapping[str, str]] = {
         "accuracy": "acc accuracy_score",
         "balanced_accuracy": "balancedaccuracy balanced_accuracy_score",
         "g_mean": "gmean geometric_mean geometric_mean_score",
-        "f1": "f1_score totalf1 f1_macro",
+        "f1": "f1_score totalf1",
+        "macro_f1": "f1_macro",
         "mcc": "matthews_corrcoef matthews",
+        "quadratic_kappa": "wkappa qwk quadratic_weighted_kappa cohen_kappa kappa "
+        "cohen_kappa_score",
+        "brier": "brierscore brier_score brier_score_loss neg_brier_score",
     },
     "regressors": {
         "rmse": "l2_root root_mean_squared_error neg_root_mean_squared_error",
@@ -85,6 +89,7 @@ METRICS: Mapping[str, Mapping[str, str]] = {
         "mae": "l1 mean_absolute_error neg_mean_absolute_error absolute_error regression_l1 mphe",
         "median_absolute_error": "medianabsoluteerror neg_median_absolute_error",
         "mape": "mean_absolute_percentage_error neg_mean_absolute_percentage_error",
+        "rmsle": "root_mean_squared_log_error neg_root_mean_squared_log_error",
         "r2": "r2_score",
         "pinball": "quantile",
         "poisson_deviance": "poisson poisson-nloglik mean_poisson_deviance",
@@ -95,6 +100,8 @@ METRICS: Mapping[str, Mapping[str, str]] = {
         "ndcg": "lambdarank ndcg_score",
         "map": "mean_average_precision",
         "mrr": "mean_reciprocal_rank",
+        "precision@10": "precision pre pre@10 precisionat precision_at_k",
+        "recall@10": "recall recallat recall_at_k",
     },
     "survival models": {
         "concordance": "c_index c-index cindex concordance_index harrell",

@@ -26,7 +26,7 @@ class OptunaPruning:
     eval_name : str, optional
         The evaluation set; by default the last one.
     metric : str, optional
-        The metric; by default the first. The direction of the study must match the metric.
+        The metric; by default the first. A study whose direction does not match it is refused.
 
     Examples
     --------
@@ -57,9 +57,27 @@ class OptunaPruning:
         eval_name = [*info.metrics][-1] if self.eval_name is None else self.eval_name
         values = _chosen("eval_name", eval_name, info.metrics)
         metric = next(iter(values)) if self.metric is None else self.metric
-        self.trial.report(_chosen("metric", metric, values), info.round)
+        value = _chosen("metric", metric, values)
+        self._require_direction(metric, info.higher_is_better)
+        self.trial.report(value, info.round)
         if self.trial.should_prune():
             raise optuna.TrialPruned(f"pruned after {info.round} rounds.")
+
+    def _require_direction(self, metric: str, higher_is_better: Mapping[str, bool]) -> None:
+        """Refuse a study that would keep the worst models and prune the best."""
+        study = getattr(self.trial, "study", None)  # Optuna's FixedTrial has none
+        if study is None or metric not in higher_is_better or len(study.directions) > 1:
+            return
+        direction = study.direction.name.lower()
+        needed, better = (
+            ("maximize", "higher") if higher_is_better[metric] else ("minimize", "lower")
+        )
+        if direction != needed:
+            raise ParameterError(
+                f"trial: the direction of its study is {direction!r}, but {better} values of "
+                f"{metric!r} are better. Use optuna.create_study(direction={needed!r}), or "
+                "another metric, as in OptunaPruning(trial, metric=NAME)."
+            )
 
 
 def _chosen(argument: str, name: str, named: Mapping[str, Any]) -> Any:

@@ -651,7 +651,8 @@ def test_a_warm_start_adds_estimators(bag, weighted):
     assert warm.oob_score_ == at_once.oob_score_
     for a, b in zip(warm.estimators_samples_, at_once.estimators_samples_, strict=True):
         np.testing.assert_array_equal(a, b)
-    warm.fit(X, y, sample_weight=weights)
+    with pytest.warns(UserWarning, match="already has n_estimators=25 (trees|base models)"):
+        warm.fit(X, y, sample_weight=weights)
     assert len(warm.estimators_) == 25
 
 

@@ -636,7 +636,52 @@ def test_what_was_tried_can_be_read_and_drawn(fitted):
         assert min(trial.curve) == trial.score == trial.curve[trial.n_rounds // 5 - 1]
     ax = choice.plot()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["64 leaves", "31 leaves, 4 of 4 models"]
+    assert labels == ["symmetric, 64 leaves", "leafwise, 31 leaves, 4 of 4 models"]
+
+
+def test_trials_of_different_kinds_have_different_names():
+    choice = GradientBoostingRegressor(**ALL_KINDS).fit(X, NUMBERS).auto_
+    labels = {line.get_label() for line in choice.plot().lines if line.get_label()[0] != "_"}
+    assert len(labels) == len(choice.tried) > 4
+    assert sum(label.startswith("symmetric, 64 leaves, colsample_bynode=") for label in labels) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 0.02},
+        {"budget": 0.1, "learning_rate": 0.05},
+        {"budget": 0.1, "learning_rate": 0.05, "eval_metric": "auc"},
+        {"budget": 0.01, "learning_rate": 0.02, "eval_metric": "auc"},
+    ],
+    ids=str,
+)
+def test_the_printed_table_never_contradicts_the_choice(options, seed):
+    x, numbers = make_friedman1(300, noise=1.0, random_state=seed)
+    is_auc = options.get("eval_metric") == "auc"
+    kind = GradientBoostingClassifier if is_auc else GradientBoostingRegressor
+    choice = kind(**options, random_state=seed).fit(x, numbers > 14.0 if is_auc else numbers).auto_
+    table = choice.to_frame()
+    decides = table["expected"] if "expected" in table else table[choice.metric]
+    best = decides.idxmax() if is_auc else decides.idxmin()
+    assert table["models"][best] > 0
+    if "expected" in table:
+        assert table["models"].sum() == table["models"][best] == choice.n_members
+        assert repr(choice).splitlines()[-len(table) - 1].split()[-2:] == ["expected", "models"]
+        by_hand = [expected_by_hand(trial) for trial in choice.tried]
+        is_known = decides.notna()
+        np.testing.assert_allclose(decides[is_known], np.array(by_hand)[is_known])
+        assert read_choice(write_choice(choice)) == choice
+
+
+def expected_by_hand(trial):
+    n = len(trial.curve)
+    if trial.n_rounds < 5 * n:
+        return trial.score
+    first, second = (trial.curve[max(1, i) - 1] for i in (n // 4, n // 2))
+    ratio = min(0.9, abs((trial.score - second) / (second - first))) if second != first else 0.0
+    return trial.score + ratio * (trial.score - second)
 
 
 def test_what_was_learned_of_one_model_is_not_said_of_another():

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from hedgerow import GradientBoostingClassifier, ParameterError
+from hedgerow import (
+    DataError,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ParameterError,
+    RandomForestRegressor,
+    cross_validate,
+)
 from hedgerow._boosting.losses import BinaryLogLoss, QuantileLoss, SquaredError, TweedieLoss
 from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION, resolve_metrics
 
@@ -48,6 +55,7 @@ REGRESSION_ORACLES = {
     "mape": sk.mean_absolute_percentage_error,
     "median_absolute_error": sk.median_absolute_error,
     "r2": sk.r2_score,
+    "rmsle": sk.root_mean_squared_log_error,
 }
 
 
@@ -56,6 +64,8 @@ REGRESSION_ORACLES = {
 def test_metrics_of_numbers_are_scikit_learn_s(name, seed):
     rng = np.random.default_rng(seed)
     y, s, w = rng.normal(size=20), rng.normal(size=20), rng.uniform(0.1, 2, 20)
+    if name == "rmsle":
+        y, s = np.expm1(y), np.expm1(s)
     for weights in (w, None):
         expected = REGRESSION_ORACLES[name](y, s, sample_weight=weights)
         assert REGRESSION[name][1](y, s, weights) == pytest.approx(expected, rel=1e-12)
@@ -119,7 +129,12 @@ ORACLES = {
         * np.average((p <= 0.5)[y == 0], weights=None if w is None else w[y == 0])
     ),
     "f1": lambda y, p, w: sk.f1_score(y, p > 0.5, sample_weight=w),
+    "macro_f1": lambda y, p, w: sk.f1_score(y, p > 0.5, sample_weight=w, average="macro"),
     "mcc": lambda y, p, w: sk.matthews_corrcoef(y, p > 0.5, sample_weight=w),
+    "quadratic_kappa": lambda y, p, w: sk.cohen_kappa_score(
+        y, p > 0.5, weights="quadratic", sample_weight=w
+    ),
+    "brier": lambda y, p, w: sk.brier_score_loss(y, p, sample_weight=w),
 }
 
 
@@ -128,6 +143,69 @@ ORACLES = {
 def test_metrics_of_two_classes_are_scikit_learn_s(name, seed):
     target, p, w = classification_case(seed, 2)
     assert CLASSIFICATION[name][1](target, p, w) == pytest.approx(ORACLES[name](target, p, w))
+
+
+@given(st.integers(0, 2**31), st.integers(3, 5))
+def test_metrics_of_ordered_and_of_rare_classes_are_scikit_learn_s(seed, n_classes):
+    y, p, w = classification_case(seed, n_classes)
+    labels = p.argmax(axis=1)
+    options = {"labels": np.arange(n_classes), "weights": "quadratic", "sample_weight": w}
+    expected = {
+        "quadratic_kappa": sk.cohen_kappa_score(y, labels, **options),
+        "macro_f1": sk.f1_score(y, labels, average="macro", sample_weight=w),
+        "brier": np.average(((p - np.eye(n_classes)[y.astype(int)]) ** 2).sum(axis=1), weights=w),
+    }
+    for name, value in expected.items():
+        assert CLASSIFICATION[name][1](y, p, w) == pytest.approx(value, rel=1e-12), name
+
+
+def test_ties_are_labels_as_in_predict():
+    tied = np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4]])
+    for name in ("macro_f1", "quadratic_kappa"):
+        measure = CLASSIFICATION[name][1]
+        assert measure(np.array([0.0, 1.0]), tied, None) == 1.0
+        assert measure(np.array([0.0, 1.0]), np.array([0.5, 0.6]), None) == 1.0
+
+
+def test_the_kappa_of_a_single_class_is_not_a_number_and_no_warning():
+    measure = CLASSIFICATION["quadratic_kappa"][1]
+    assert np.isnan(measure(np.zeros(3), np.zeros(3), None))
+    assert measure(np.array([0.0, 1.0, 0.0]), np.zeros(3), None) == 0.0
+
+
+def test_rmsle_needs_numbers_above_minus_one_and_takes_predictions_that_are_not():
+    measure = REGRESSION["rmsle"][1]
+    assert np.isfinite(measure(np.zeros(2), np.array([-3.0, 0.0]), None))
+    with pytest.raises(DataError, match="y contains -1, but the metric 'rmsle'"):
+        measure(np.array([-1.0, 0.0]), np.zeros(2), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("f1_macro", "macro_f1"),
+        ("brier_score_loss", "brier"),
+        ("WKappa", "quadratic_kappa"),
+        ("precision@10", "a metric for rankers"),
+    ],
+)
+def test_the_names_of_other_libraries_are_answered_with_ours(name, hint):
+    with pytest.raises(ParameterError, match=f"{hint}"):
+        resolve_metrics(name, TWO, BinaryLogLoss())
+
+
+def test_new_names_work_wherever_metrics_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = np.exp(X[:, 0])
+    model = GradientBoostingRegressor(n_estimators=5, early_stopping=True, eval_metric="rmsle")
+    assert list(model.fit(X, y).evals_result_["validation"]) == ["rmsle"]
+    result = cross_validate(RandomForestRegressor(n_estimators=3), X, y, cv=2, scoring="rmsle")
+    assert result.scores["rmsle"].shape == (2,)
+    names = ["macro_f1", "quadratic_kappa", "brier"]
+    classifier = GradientBoostingClassifier(n_estimators=3)
+    result = cross_validate(classifier, X, np.digitize(y, [0.7, 1.5]), cv=2, scoring=names)
+    assert list(result.scores) == names
 
 
 @pytest.mark.parametrize("name", CLASSIFICATION)

@@ -309,10 +309,51 @@ def test_a_warm_start_ends_where_one_fit_would_have(y):
     np.testing.assert_allclose(model.predict_proba(X), at_once.predict_proba(X), rtol=1e-9)
 
 
-def test_a_warm_start_with_as_many_rounds_changes_nothing():
+def test_a_warm_start_with_as_many_rounds_warns_that_it_changes_nothing():
     model = regressor(warm_start=True).fit(X, NUMBERS)
     before = model.predict(X)
-    np.testing.assert_array_equal(model.fit(X, NUMBERS).predict(X), before)
+    with pytest.warns(UserWarning, match="already has n_estimators=15 rounds"):
+        model.fit(X, -NUMBERS)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+@pytest.mark.parametrize("boosting", ["gradient", "dart"])
+def test_warm_starts_with_early_stopping_never_make_the_model_worse(boosting, random_state):
+    options = {"tol": 0.0, "n_iter_no_change": 3, "learning_rate": 0.5, "boosting": boosting}
+    model = regressor(warm_start=True, early_stopping=True, **options, random_state=random_state)
+    scores = []
+    for n_estimators in (20, 30, 40, 50):
+        model.set_params(n_estimators=n_estimators).fit(X, NUMBERS)
+        assert model.n_iter_ == model.best_iteration_
+        scores.append(model.best_score_)
+    assert scores == sorted(scores, reverse=True)
+    if boosting == "gradient" and random_state == 0:  # the same rounds are grown again
+        assert model.n_iter_ < 20
+        assert len(set(scores)) == 1
+
+
+@pytest.mark.parametrize("boosting", ["gradient", "dart"])
+@pytest.mark.parametrize("eval_metric", [None, lambda y, p: ("mae", abs(y - p).mean(), False)])
+def test_the_initial_model_stays_if_no_round_is_better(boosting, eval_metric):
+    initial = regressor(n_estimators=15).fit(X, NUMBERS)
+    noise = np.random.default_rng(0).normal(size=100)
+    more = regressor(early_stopping=True, n_iter_no_change=2, eval_metric=eval_metric)
+    if boosting == "dart":
+        more.set_params(boosting=boosting, drop_rate=0.9, skip_drop=0.0)
+    more.fit(X[:100], noise, eval_set=[(X, NUMBERS)], init_model=initial)
+    assert more.best_iteration_ == more.n_iter_ == 15
+    name, *_ = more.evals_result_["eval_0"]
+    error = NUMBERS - initial.predict(X)
+    expected = abs(error).mean() if name == "mae" else np.sqrt(np.mean(error**2))
+    assert more.best_score_ == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(more.predict(X), initial.predict(X), rtol=1e-12)
+
+
+def test_balanced_classes_and_a_warm_start_do_not_go_together_silently():
+    model = classifier(class_weight="balanced", warm_start=True).fit(X, TWO)
+    with pytest.warns(UserWarning, match="class_weight='balanced' with warm_start=True"):
+        model.set_params(n_estimators=16).fit(X, TWO)
 
 
 def test_a_warm_start_cannot_lose_rounds():

@@ -7,12 +7,19 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn import ensemble as sk
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
-from sklearn.metrics import balanced_accuracy_score, r2_score, roc_auc_score
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_multilabel_classification,
+)
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score, roc_auc_score
 from sklearn.model_selection import cross_val_score, train_test_split
 
 from contract import parametrize_with_checks, run_check
 from hedgerow import (
+    BaggingClassifier,
     DataError,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -123,6 +130,25 @@ def test_the_out_of_bag_error_is_near_the_test_error():
     judged = RandomForestClassifier(oob_score=balanced_accuracy_score).fit(X, y)
     votes = judged.oob_decision_function_.argmax(axis=1)
     assert judged.oob_score_ == balanced_accuracy_score(y, votes)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, BaggingClassifier])
+def test_the_out_of_bag_score_of_several_outputs_is_the_measure_of_score(kind):
+    X, Y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    model = kind(n_estimators=60, oob_score=True).fit(X, Y)
+    theirs = sk.RandomForestClassifier(60, oob_score=True, random_state=0).fit(X, Y)
+    votes = model.oob_decision_function_.argmax(axis=1)
+    assert model.oob_decision_function_.shape == theirs.oob_decision_function_.shape == (300, 2, 4)
+    assert model.oob_score_ == accuracy_score(Y, votes)
+    assert model.oob_score_ == pytest.approx(theirs.oob_score_, abs=0.1)
+    several = np.column_stack([Y[:, 0], Y[:, 1] + Y[:, 2]])
+    model.fit(X, several)
+    by_output = model.oob_decision_function_
+    votes = np.column_stack([probabilities.argmax(axis=1) for probabilities in by_output])
+    assert model.oob_score_ == pytest.approx((votes == several).all(axis=1).mean())
+    columns = np.column_stack([X[:, 0], X[:, 1] - X[:, 2]])
+    regressor = RandomForestRegressor(n_estimators=60, oob_score=True).fit(X, columns)
+    assert regressor.oob_score_ == pytest.approx(r2_score(columns, regressor.oob_prediction_))
 
 
 def test_a_row_that_every_tree_drew_has_no_out_of_bag_prediction():
@@ -443,6 +469,8 @@ def test_a_warm_start_ends_where_one_fit_ends():
     model.set_params(n_estimators=50).fit(X, y)
     assert model._model.forest == whole._model.forest
     np.testing.assert_array_equal(model.oob_decision_function_, whole.oob_decision_function_)
+    with pytest.warns(UserWarning, match="already has n_estimators=50 trees"):
+        model.fit(X, y)
     with pytest.raises(ParameterError, match="less than the 50 trees"):
         model.set_params(n_estimators=5).fit(X, y)
     with pytest.raises(DataError, match="different classes"):
@@ -453,6 +481,15 @@ def test_a_warm_start_ends_where_one_fit_ends():
         ParameterError, match="feature_combinations=2 must be the same as in the fit"
     ):
         model.set_params(feature_combinations=2).fit(X, y)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample"])
+def test_balanced_classes_and_a_warm_start_do_not_go_together_silently(class_weight):
+    X, y = CANCER
+    model = RandomForestClassifier(n_estimators=1, class_weight=class_weight, warm_start=True)
+    model.fit(X, y).set_params(n_estimators=2)
+    with pytest.warns(UserWarning, match=f"class_weight='{class_weight}' with warm_start=True"):
+        model.fit(X, y)
 
 
 # What must not break.

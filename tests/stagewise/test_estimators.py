@@ -463,6 +463,17 @@ def test_a_warm_start_goes_on_where_it_was(step):
     assert cold.n_iter_ == 2
 
 
+def test_a_warm_start_keeps_the_model_if_no_round_is_better():
+    options = {"early_stopping": True, "n_iter_no_change": 3, "tol": 0.0, "learning_rate": 1.0}
+    model = regressor(n_estimators=20, warm_start=True, **options).fit(X, NUMBERS)
+    before = model.best_iteration_, model.best_score_, model.predict(X).tolist()
+    model.set_params(n_estimators=40).fit(X, NUMBERS)
+    assert (model.best_iteration_, model.best_score_, model.predict(X).tolist()) == before
+    assert model.n_iter_ == before[0] < 20
+    with pytest.warns(UserWarning, match="already has n_estimators"):
+        model.set_params(n_estimators=model.n_iter_).fit(X, NUMBERS)
+
+
 def test_a_warm_start_may_change_the_step_and_the_rate_but_not_what_scores_mean():
     model = classifier(step="line_search", n_estimators=2, warm_start=True).fit(X, TWO)
     before = model.decision_function(X)

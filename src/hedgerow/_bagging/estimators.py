@@ -28,7 +28,13 @@ from hedgerow._data.intake import Table, TableSchema, read_table
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
 from hedgerow._data.pass_through import check_columns
-from hedgerow._estimator import LeafClassifier, LeafRegressor, TableEstimator, adopt
+from hedgerow._estimator import (
+    LeafClassifier,
+    LeafRegressor,
+    TableEstimator,
+    adopt,
+    model_to_continue,
+)
 from hedgerow._forest.model import ForestModel
 from hedgerow._params import check_parameters, parameters_for
 from hedgerow._threads import effective_n_jobs
@@ -55,7 +61,7 @@ class Bagging(TableEstimator):
             estimators_features_ : list of arrays
                 The columns of each estimator.
             oob_score_ : float
-                The score of the out-of-bag predictions, if ``oob_score`` is set.
+                What `score` measures, of the out-of-bag predictions, if ``oob_score`` is set.
             """
     }
 
@@ -99,7 +105,7 @@ class Bagging(TableEstimator):
         """
         check_parameters(self)
         _raise_for_params(fit_params, self, "fit")
-        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        init_model = model_to_continue(self)
         arguments = BaggingArguments(X, y, sample_weight, samples, fit_params)
         adopt(self, fit_bag(self, self._base(), init_model, self._outputs, arguments))
         return self
@@ -222,8 +228,9 @@ class BaggingClassifier(LeafClassifier, Bagging):
     ----------
     {outputs}
     {bagging}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
-        Out-of-bag probabilities of the training rows.
+    oob_decision_function_ : array of shape (n_rows, n_classes) or (n_rows, n_classes, n_outputs)
+        Out-of-bag probabilities of the training rows. If the outputs have different numbers of
+        classes, a list with an array for each.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from hedgerow._data.target import (
     rows_with_weight,
     weigh_by_class,
 )
-from hedgerow._estimator import column_attributes, seed_of
+from hedgerow._estimator import column_attributes, require_more, seed_of
 from hedgerow._forest.class_samples import samples_by_class, with_classes
 from hedgerow._forest.fitting import ForestSettings, bootstrap_samples, fit_trees, read_data
 from hedgerow._forest.model import ForestModel
@@ -291,12 +291,8 @@ class BaggingFitting:
     def _check_continues(self, outputs: Outputs, sampling: BaggingSamples) -> None:
         if self.init_model is None:
             return
-        n_done, n_estimators = len(self.init_model.estimators), self.bagging.n_estimators
-        if n_estimators < n_done:
-            raise ParameterError(
-                f"n_estimators={n_estimators} is less than the {n_done} base models of the fit "
-                "that warm_start=True continues."
-            )
+        n_done = len(self.init_model.estimators)
+        require_more(self.bagging, n_done, "base models")
         if outputs != self.init_model.outputs:
             raise DataError(
                 "y has different classes or outputs than in the fit that warm_start=True continues."

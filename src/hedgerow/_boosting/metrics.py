@@ -42,7 +42,7 @@ from hedgerow._data.target import Classes, decode_labels
 from hedgerow._links import log_likelihoods
 from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import DataError, ParameterError
 
 Measure = Callable[[Any, Any, Any], float]
 # For each name: whether higher is better, and the measure.
@@ -175,6 +175,32 @@ def _mape(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     return weighted_mean(np.abs(target - prediction) / size, weights)
 
 
+def _rmsle(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the root of the mean squared difference of log(1 + y)."""
+    if (target <= -1.0).any():
+        raise DataError(
+            f"y contains {target.min():g}, but the metric 'rmsle' needs numbers above −1. Use "
+            "'rmse' or 'mae'."
+        )
+    # Predictions of −1 or less, whose logarithm does not exist, count as next to it.
+    above = np.maximum(prediction, np.finfo(np.float64).eps - 1.0)
+    return rmse(_log1p(target), _log1p(above), weights)
+
+
+def _log1p(numbers: Floats) -> Floats:
+    result = np.array(numbers, np.float64, order="C")
+    _native.log1p_inplace(result.reshape(-1))
+    return result
+
+
+def _brier(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the mean of (P(class 1) − y)², or of the sum over more classes."""
+    if prediction.ndim == 1:
+        return _mse(target, prediction, weights)
+    is_class = target[:, None] == np.arange(prediction.shape[1])
+    return weighted_mean(((prediction - is_class) ** 2).sum(axis=1), weights)
+
+
 def _labels(prediction: Floats) -> NDArray[np.intp]:
     """Return the class indices that are predicted."""
     if prediction.ndim == 1:
@@ -211,6 +237,26 @@ def _f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     return float(sk.f1_score(target, _labels(prediction), **options))
 
 
+def _macro_f1(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return the mean of the F1 of all classes, also of two."""
+    options: dict[str, Any] = {"average": "macro", "sample_weight": weights, "zero_division": 0.0}
+    return float(sk.f1_score(target, _labels(prediction), **options))
+
+
+def _quadratic_kappa(target: Floats, prediction: Floats, weights: Floats | None) -> float:
+    """Return Cohen's κ with the squared distances of the classes, in their order, as weights.
+
+    NaN if there is one class only, in the target and in the predictions.
+    """
+    n_classes = 2 if prediction.ndim == 1 else prediction.shape[1]
+    pair = target.astype(np.intp) * n_classes + _labels(prediction)
+    observed = np.bincount(pair, weights, n_classes**2).reshape(n_classes, n_classes)
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
+    distance = np.subtract.outer(np.arange(n_classes), np.arange(n_classes)) ** 2
+    by_chance = float((distance * expected).sum())
+    return 1.0 - float((distance * observed).sum()) / by_chance if by_chance > 0.0 else math.nan
+
+
 def _g_mean(target: Floats, prediction: Floats, weights: Floats | None) -> float:
     """Return the geometric mean of the recalls of the classes: 0 if one is never found."""
     labels = np.unique(target)
@@ -240,8 +286,12 @@ CLASSIFICATION: Metrics = {
     "balanced_accuracy": (True, _on_labels(sk.balanced_accuracy_score)),
     "g_mean": (True, _g_mean),
     "f1": (True, _f1),
+    "macro_f1": (True, _macro_f1),
     "mcc": (True, _on_labels(sk.matthews_corrcoef)),
+    "quadratic_kappa": (True, _quadratic_kappa),
+    "brier": (False, _brier),
 }
+OF_PROBABILITIES = ("log_loss", "brier")
 
 REGRESSION: Metrics = {
     "rmse": (False, rmse),
@@ -249,6 +299,7 @@ REGRESSION: Metrics = {
     "mae": (False, _mae),
     "median_absolute_error": (False, _on_prediction(sk.median_absolute_error)),
     "mape": (False, _mape),
+    "rmsle": (False, _rmsle),
     "r2": (True, _on_prediction(sk.r2_score)),
 }
 
@@ -306,7 +357,7 @@ def _regression_metrics(loss: BaseLoss) -> Metrics:
 
 def _classification_metrics(loss: BaseLoss) -> Metrics:
     if loss.link == "margin":
-        return {name: CLASSIFICATION[name] for name in CLASSIFICATION if name != "log_loss"}
+        return {name: of for name, of in CLASSIFICATION.items() if name not in OF_PROBABILITIES}
     if isinstance(loss, FocalLoss):
         return CLASSIFICATION | {"focal": (False, partial(_focal, loss.gamma))}
     if loss.is_soft:
@@ -379,7 +430,10 @@ def _cross_entropy(target: Floats, prediction: Floats, weights: Any) -> float:
 
 
 # Measures that are means over rows, which workers that share the rows find together.
-MEANS = (log_loss, rmse, _mse, _mae, _mape, _error, _accuracy, _bernoulli, _cross_entropy)
+MEANS = (
+    *(log_loss, rmse, _mse, _mae, _mape, _rmsle),
+    *(_error, _accuracy, _brier, _bernoulli, _cross_entropy),
+)
 
 
 def resolve_metric(

@@ -102,6 +102,8 @@ class BoostedModel:
         Numeric columns in which 0 counts as missing: only in models of other libraries.
     init_estimator : fitted estimator, optional
         What predicts the scores before the first round, in place of 0.
+    seed : int, optional
+        That of the fit, which a warm start keeps; files do not store it.
     """
 
     schema: TableSchema
@@ -117,6 +119,7 @@ class BoostedModel:
     quantiles: tuple[float, ...] = ()
     zero_is_missing: NDArray[np.intp] | None = None
     init_estimator: Any = None
+    seed: int | None = None
 
     def initial_scores(self, X: Any) -> Floats | None:
         """Return the scores of a table before the first round; None if they are 0."""

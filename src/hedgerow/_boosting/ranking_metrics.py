@@ -1,9 +1,9 @@
-"""Ranking metrics: NDCG, mean average precision and mean reciprocal rank, up to a rank k.
+"""Ranking metrics up to a rank k: NDCG, average precision, reciprocal rank, precision, recall.
 
 Each is the weighted mean over queries. A query without a relevant row has no best order and does
-not count. For tied scores, NDCG is averaged over all orders, as in scikit-learn; the other metrics
-give each row the last rank of its tie, as scikit-learn's ``label_ranking_average_precision_score``.
-So no metric depends on the order of rows in the table.
+not count. For tied scores, NDCG, as in scikit-learn, precision and recall are averaged over all
+orders; the other metrics give each row the last rank of its tie, as scikit-learn's
+``label_ranking_average_precision_score``. So no metric depends on the order of rows in the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hedgerow._peer_values import metric_instead
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
-NAME = re.compile(r"(ndcg|map|mrr)(?:@([1-9][0-9]{0,8}))?")
+NAME = re.compile(r"(ndcg|map|mrr)|(ndcg|map|mrr|precision|recall)@([1-9][0-9]{0,8})")
 ALL = np.iinfo(np.int64).max
 
 
@@ -48,6 +48,10 @@ class RankedRows:
         end = np.append(np.flatnonzero(begins_tie)[1:], len(order))
         self.last = end[self.tie] - queries.start[queries.query]
 
+    def tie_means(self, values: Floats) -> Floats:
+        """Return, for each row, the mean over its tie: over all orders of tied rows."""
+        return self.tie_sums(values) / self.tie_sums(np.ones_like(values))
+
     def tie_sums(self, values: Floats) -> Floats:
         """Return, for each row, the sum over its tie."""
         return np.bincount(self.tie, values)[self.tie]
@@ -57,7 +61,7 @@ def ndcg(ranked: RankedRows, k: int) -> Floats:
     """Return the DCG of each query's ranking divided by that of the best ranking."""
     queries = ranked.queries
     discount = np.where(queries.rank < k, queries.discount, 0.0)
-    mean_gain = ranked.tie_sums(ranked.gain) / ranked.tie_sums(np.ones_like(ranked.gain))
+    mean_gain = ranked.tie_means(ranked.gain)
     best = ranked.gain[np.lexsort((-ranked.gain, queries.query))]
     return _ratio(queries.sum(mean_gain * discount), queries.sum(best * discount))
 
@@ -86,11 +90,35 @@ def reciprocal_rank(ranked: RankedRows, k: int) -> Floats:
     )
 
 
+def precision(ranked: RankedRows, k: int) -> Floats:
+    """Return the fraction of relevant rows among the first k, or all if the query has fewer."""
+    n_first = np.minimum(np.diff(ranked.queries.start), k)
+    counts = ranked.queries.sum(ranked.gain) > 0.0
+    return _ratio(_found(ranked, k), np.where(counts, n_first, 0.0))
+
+
+def recall(ranked: RankedRows, k: int) -> Floats:
+    """Return the fraction of each query's relevant rows that are among the first k."""
+    relevant = (ranked.gain > 0.0).astype(np.float64)
+    return _ratio(_found(ranked, k), ranked.queries.sum(relevant))
+
+
+def _found(ranked: RankedRows, k: int) -> Floats:
+    """Return the number of relevant rows among the first k of each query."""
+    relevant = ranked.tie_means((ranked.gain > 0.0).astype(np.float64))
+    return ranked.queries.sum(np.where(ranked.queries.rank < k, relevant, 0.0))
+
+
 QUALITIES: dict[str, Callable[[RankedRows, int], Floats]] = {
     "ndcg": ndcg,
     "map": average_precision,
     "mrr": reciprocal_rank,
+    "precision": precision,
+    "recall": recall,
 }
+
+# Without a cutoff precision does not depend on the order, and recall is 1.
+WITH_EXAMPLES = ("ndcg", "map", "mrr", "precision@10", "recall@10")
 
 
 def mean_quality(
@@ -126,13 +154,14 @@ def _resolve(name: Any, loss: RankingLoss) -> Metric | UserMetric:
         return MetricOfQueries(name, None)
     match = NAME.fullmatch(name)
     if match is None:
-        hint = metric_instead(name, QUALITIES)
+        hint = metric_instead(name, WITH_EXAMPLES)
         raise ParameterError(
             f"eval_metric={name!r} is not allowed; {hint}{'It' if hint else 'it'} must be a "
-            "function, 'ndcg', 'map' or 'mrr', or one of these with a cutoff, as in 'ndcg@10'."
+            "function, 'ndcg', 'map' or 'mrr', or one of these, 'precision' or 'recall' with a "
+            "cutoff, as in 'ndcg@10'."
         )
-    k = int(match[2] or ALL)
-    return Metric(name, True, partial(mean_quality, match[1], k, loss))
+    k = int(match[3] or ALL)
+    return Metric(name, True, partial(mean_quality, match[1] or match[2], k, loss))
 
 
 def _begins(tie: Any) -> Any:

@@ -15,7 +15,14 @@ from hedgerow._arguments import with_parameters
 from hedgerow._contract import TableInternals
 from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
-from hedgerow._estimator import LeafClassifier, LeafEstimator, LeafRegressor, adopt, by_batch
+from hedgerow._estimator import (
+    LeafClassifier,
+    LeafEstimator,
+    LeafRegressor,
+    adopt,
+    by_batch,
+    model_to_continue,
+)
 from hedgerow._forest.fitting import ForestSettings, fit_forest
 from hedgerow._forest.model import ForestModel
 from hedgerow._forest.out_of_bag import permutation_importance
@@ -56,7 +63,7 @@ class Forest(LeafEstimator):
             estimators_samples_ : list of arrays
                 The bootstrap sample of each tree, as row indices.
             oob_score_ : float
-                The score of the out-of-bag predictions, if ``oob_score`` is set.
+                What `score` measures, of the out-of-bag predictions, if ``oob_score`` is set.
             """
     }
 
@@ -66,7 +73,7 @@ class Forest(LeafEstimator):
     _model: ForestModel
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        init_model = model_to_continue(self)
         if init_model is not None and isinstance(init_model.forest, UnpackedForest):
             raise ParameterError(
                 "warm_start=True cannot add trees to a forest imported from another library. Set "
@@ -348,8 +355,9 @@ class RandomForestClassifier(ForestClassifier):
     {outputs}
     {columns}
     {forest}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
-        Out-of-bag probabilities of the training rows.
+    oob_decision_function_ : array of shape (n_rows, n_classes) or (n_rows, n_classes, n_outputs)
+        Out-of-bag probabilities of the training rows. If the outputs have different numbers of
+        classes, a list with an array for each.
 
     Examples
     --------
@@ -415,8 +423,9 @@ class ExtraTreesClassifier(ForestClassifier):
     {outputs}
     {columns}
     {forest}
-    oob_decision_function_ : array of shape (n_rows, n_classes), or a list of such arrays
-        Out-of-bag probabilities of the training rows.
+    oob_decision_function_ : array of shape (n_rows, n_classes) or (n_rows, n_classes, n_outputs)
+        Out-of-bag probabilities of the training rows. If the outputs have different numbers of
+        classes, a list with an array for each.
 
     Examples
     --------

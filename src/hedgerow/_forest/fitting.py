@@ -19,7 +19,7 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix, learn_schema
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import needs_matrix_error
 from hedgerow._data.target import read_weights, rows_with_weight, weigh_by_class
-from hedgerow._estimator import TableEstimator, column_attributes, seed_of
+from hedgerow._estimator import TableEstimator, column_attributes, require_more, seed_of
 from hedgerow._forest.class_samples import (
     draws_from_same_rows,
     have_same_classes,
@@ -220,12 +220,7 @@ def _check_continues(
     table: Table,
     outputs: Outputs,
 ) -> None:
-    n_trees = estimator.n_estimators
-    if n_trees < init_model.forest.n_trees:
-        raise ParameterError(
-            f"n_estimators={n_trees} is less than the {init_model.forest.n_trees} trees of the fit "
-            "that warm_start=True continues."
-        )
+    require_more(estimator, init_model.forest.n_trees, "trees")
     if outputs != init_model.outputs:
         raise DataError(
             "y has different classes or outputs than in the fit that warm_start=True continues."

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 
 from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.names import labels_of
-from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs, one_or_list
+from hedgerow._data.outputs import ClassOutputs, NumberOutputs, Outputs
+from hedgerow._estimator import accuracy
 from hedgerow._forest.model import ForestModel
 from hedgerow._result import PermutationImportance
 from hedgerow._tree.packed import PackedForest
@@ -62,8 +64,8 @@ def attributes_of_means(
     else:
         prediction = outputs.labels(outputs.votes(np.nan_to_num(means)))
         truth = outputs.labels(y)
-        attributes = {"oob_decision_function_": one_or_list(outputs.probabilities(means), outputs)}
-        score = score if callable(score) else _accuracy
+        attributes = {"oob_decision_function_": _side_by_side(outputs.probabilities(means))}
+        score = score if callable(score) else partial(accuracy, sample_weight=None)
     counted = np.flatnonzero(is_out_of_bag) if rows is None else rows[is_out_of_bag[rows]]
     attributes["oob_score_"] = (
         score(truth[counted], prediction[counted]) if len(counted) else np.nan
@@ -71,11 +73,15 @@ def attributes_of_means(
     return attributes
 
 
-def _accuracy(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """Return the accuracy over all outputs."""
-    if truth.ndim == 1:
-        return float(accuracy_score(truth, prediction))
-    return float(np.mean(truth == prediction))
+def _side_by_side(by_output: Sequence[Floats]) -> Any:
+    """Return the probabilities of all outputs as one array (n_rows, n_classes[, n_outputs]).
+
+    Outputs with different numbers of classes, which scikit-learn refuses, stay a list.
+    """
+    if len(by_output) == 1:
+        return by_output[0]
+    shapes = {probabilities.shape for probabilities in by_output}
+    return np.stack(by_output, axis=2) if len(shapes) == 1 else list(by_output)
 
 
 def permutation_importance(

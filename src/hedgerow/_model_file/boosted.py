@@ -353,11 +353,14 @@ def write_choice(choice: Choice) -> Document:
         "metric": choice.metric,
         "n_folds": choice.n_folds,
         "best": choice.best,
-        "tried": [
-            [dict(trial.parameters), trial.n_rounds, encode(trial.score), encode([*trial.curve])]
-            for trial in choice.tried
-        ],
+        "tried": [_write_trial(trial) for trial in choice.tried],
     }
+
+
+def _write_trial(trial: TrialResult) -> list[Any]:
+    """Return a trial; without an expected score if the choice was not made by it."""
+    stored = [dict(trial.parameters), trial.n_rounds, encode(trial.score), encode([*trial.curve])]
+    return stored if trial.expected is None else [*stored, encode(trial.expected)]
 
 
 def read_choice(stored: Any) -> Choice:
@@ -409,15 +412,18 @@ def _read_chosen_parameters(stored: Any) -> dict[str, Any]:
 
 
 def _read_trial(stored: Any) -> TrialResult:
-    require(isinstance(stored, list) and len(stored) == 4, "a trial does not have four entries")
-    parameters, n_rounds, score, curve = stored
-    score, curve = decode(score), decode(curve)
+    is_trial = isinstance(stored, list) and len(stored) in (4, 5)
+    require(is_trial, "a trial does not have four or five entries")
+    parameters, n_rounds, score, curve, *expected = stored
+    score, curve, expected = decode(score), decode(curve), decode(expected)
     is_curve = isinstance(curve, list) and all(map(is_number, curve))
     require(is_curve, "the curve of a trial is not a list of numbers")
     require(is_table(parameters) and "max_leaves" in parameters, "a trial has no max_leaves")
     require(type(n_rounds) is int and n_rounds >= 0, "the best round of a trial is negative")
-    require(is_number(score), "the score of a trial is not a number")
-    return TrialResult(_read_chosen_parameters(parameters), n_rounds, score, tuple(curve))
+    are_scores = is_number(score) and (not expected or is_number(expected[0]))
+    require(are_scores, "the score of a trial is not a number")
+    parameters = _read_chosen_parameters(parameters)
+    return TrialResult(parameters, n_rounds, score, tuple(curve), *expected)
 
 
 def write_survival(estimator: Estimator) -> tuple[Document, Arrays]:

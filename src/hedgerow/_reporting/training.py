@@ -59,6 +59,8 @@ def _choice(choice: Any) -> dict[str, Any] | None:
                 "parameters": {name: text_of(value) for name, value in trial.parameters.items()},
                 "n_rounds": trial.n_rounds,
                 "score": trial.score,
+                "expected": trial.expected,
+                "n_models": choice.n_models(trial),
             }
             for trial in choice.tried
         ],

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from hedgerow._arguments import with_parameters
 from hedgerow._boosting.targets.tasks import Classification, Regression, Task
 from hedgerow._data.pass_through import check_anything
-from hedgerow._estimator import Estimator, adopt
+from hedgerow._estimator import Estimator, adopt, model_to_continue
 from hedgerow._params import Parameter, check_parameters, parameters_for
 from hedgerow._stagewise.fitting import count_rows, fit_stagewise
 from hedgerow._stagewise.learners import adopt_input_tags, default_learner
@@ -69,7 +69,7 @@ class Stagewise(Estimator):
         self
         """
         check_parameters(self)
-        init_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        init_model = model_to_continue(self)
         adopt(self, fit_stagewise(self, self._task, init_model, X, y, sample_weight))
         return self
 

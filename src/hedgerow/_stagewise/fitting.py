@@ -24,7 +24,7 @@ from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights, weigh_by_class
-from hedgerow._estimator import Estimator, seed_of
+from hedgerow._estimator import Estimator, require_more, seed_of
 from hedgerow._progress import progress
 from hedgerow._stagewise.joint_search import JointSearch
 from hedgerow._stagewise.learners import (
@@ -82,13 +82,10 @@ class StagewiseSettings:
     @property
     def rounds(self) -> range:
         """The rounds to do; n_estimators includes those of a warm start."""
-        done = 0 if self.init_model is None else self.init_model.n_rounds
-        if self.estimator.n_estimators < done:
-            raise ParameterError(
-                f"n_estimators={self.estimator.n_estimators} is less than the {done} rounds of "
-                "the model that warm_start=True continues."
-            )
-        return range(done, self.estimator.n_estimators)
+        if self.init_model is None:
+            return range(self.estimator.n_estimators)
+        require_more(self.estimator, self.init_model.n_rounds, "rounds")
+        return range(self.init_model.n_rounds, self.estimator.n_estimators)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,13 +269,16 @@ def _validation_set(
     if data.validation is None:
         return None
     rows = booster.rows
-    return ValidationSet(
+    validation_set = ValidationSet(
         X=_table(data.validation),
         rows=_step_data(data.validation, model),
         loss=data.loss.adapted(rows.y, rows.F, rows.w),
         best=BestRound(settings.estimator.tol),
         patience=settings.estimator.n_iter_no_change,
     )
+    if model.n_rounds:
+        validation_set.judge(model.n_rounds)
+    return validation_set
 
 
 def _fitted_attributes(

@@ -181,8 +181,13 @@ class ValidationSet:
     def add(self, round_: int, stages: Sequence[Stage]) -> None:
         """Add a round's stages to the scores and measure."""
         add_round(self.rows.F, stages, self.X)
-        self.history.append(self.loss.mean_loss(self.rows.y, self.rows.F, self.rows.w))
-        self.best.update(round_, self.history[-1], higher_is_better=False)
+        self.history.append(self.judge(round_))
+
+    def judge(self, round_: int) -> float:
+        """Return the loss at the scores so far, and record it if it is the least."""
+        loss = self.loss.mean_loss(self.rows.y, self.rows.F, self.rows.w)
+        self.best.update(round_, loss, higher_is_better=False)
+        return loss
 
     def is_patience_over(self, round_: int) -> bool:
         """Return whether the best round was `patience` rounds ago."""

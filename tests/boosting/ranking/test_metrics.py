@@ -66,7 +66,43 @@ def test_map_and_mrr_up_to_a_rank(k):
     assert measured(f"mrr@{k}", RELEVANT, DISTINCT) == pytest.approx(mean(reciprocal), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "map", "map@3", "mrr", "mrr@2"])
+@pytest.mark.parametrize("k", [1, 3, 10])
+@pytest.mark.parametrize("weights", [None, BY_QUERY], ids=["plain", "weighted"])
+def test_precision_and_recall_are_the_means_over_all_orders_of_tied_rows(k, weights):
+    rng = np.random.default_rng(0)
+
+    def found(rows):
+        orders = [rows[np.lexsort((rng.random(len(rows)), -TIED[rows]))] for _ in range(1500)]
+        return np.mean([RELEVANT[order[:k]].sum() for order in orders])
+
+    of_rows = None if weights is None else weights[QUERY]
+    precision = mean(lambda rows: found(rows) / min(k, len(rows)), weights)
+    recall = mean(lambda rows: found(rows) / RELEVANT[rows].sum(), weights)
+    assert measured(f"precision@{k}", RELEVANT, TIED, of_rows) == pytest.approx(precision, abs=0.03)
+    assert measured(f"recall@{k}", RELEVANT, TIED, of_rows) == pytest.approx(recall, abs=0.03)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_precision_and_recall_of_distinct_scores_count_the_first_rows(k):
+    def found(rows):
+        return RELEVANT[rows[np.argsort(-DISTINCT[rows])][:k]].sum()
+
+    precision = mean(lambda rows: found(rows) / min(k, len(rows)))
+    recall = mean(lambda rows: found(rows) / RELEVANT[rows].sum())
+    assert measured(f"precision@{k}", RELEVANT, DISTINCT) == pytest.approx(precision, rel=1e-12)
+    assert measured(f"recall@{k}", RELEVANT, DISTINCT) == pytest.approx(recall, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision", "pre@10", "PrecisionAt:top=10"])
+def test_precision_needs_a_cutoff(name):
+    with pytest.raises(ParameterError, match="did you mean 'precision@10'"):
+        measured(name, RELEVANT, DISTINCT)
+
+
+ALL_NAMES = ["ndcg", "ndcg@3", "map", "map@3", "mrr", "mrr@2", "precision@3", "recall@3"]
+
+
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_no_metric_depends_on_the_order_of_rows(name):
     order = RNG.permutation(N)
     here = measured(name, GRADES, TIED)
@@ -74,7 +110,7 @@ def test_no_metric_depends_on_the_order_of_rows(name):
     assert here == pytest.approx(there, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["ndcg@2", "map", "mrr"])
+@pytest.mark.parametrize("name", ["ndcg@2", "map", "mrr", "precision@2", "recall@2"])
 def test_queries_without_a_relevant_row_do_not_count(name):
     query = np.append(QUERY, [99, 99])
     y, scores = np.append(RELEVANT, [0, 0]), np.append(DISTINCT, [1.0, 2.0])

@@ -28,7 +28,7 @@ from hedgerow._data.gpu_arrays import is_on_gpu
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
-from hedgerow._estimator import TableEstimator, adopt, by_batch
+from hedgerow._estimator import TableEstimator, adopt, by_batch, model_to_continue
 from hedgerow._links import Link, prediction_of
 from hedgerow._params import IMPORTANCE_KIND, Number, check_parameters
 from hedgerow._peers import NOT_NEEDED_FOR_BOOSTING
@@ -174,7 +174,7 @@ class GradientBoosting(TableEstimator):
             return self._fit_unobserved(with_callbacks)
 
     def _fit_unobserved(self, arguments: FitArguments) -> Self:
-        warm_model = self._model if self.warm_start and self.__sklearn_is_fitted__() else None
+        warm_model = model_to_continue(self)
         adopt(self, fit_boosting(self, self._task, warm_model, arguments))
         return self
 

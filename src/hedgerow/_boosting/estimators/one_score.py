@@ -158,7 +158,8 @@ _RANKER_REWORDED = {
     "validation_fraction": "Fraction of the queries in the validation set for early stopping, if "
     "there is no eval_set.",
     "eval_metric": "Metrics computed on the evaluation sets after each round; None is 'map' with "
-    "loss='map', otherwise 'ndcg'. Names: 'ndcg', 'map', 'mrr', with a cutoff as in 'ndcg@10'. "
+    "loss='map', otherwise 'ndcg'. Names: 'ndcg', 'map', 'mrr', with a cutoff as in 'ndcg@10', and "
+    "'precision@k' and 'recall@k' with a number k. "
     "Each is the mean over the queries that have a relevant row. A function is called for each "
     "query, as (y, scores), and returns a number or (name, number, higher_is_better). For a "
     "number alone, higher is better if the function's name ends in '_score', and lower if it ends "

@@ -11,6 +11,7 @@ helps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from math import inf, sqrt
 from typing import Any
@@ -167,7 +168,13 @@ class Search:
             defaults = _replacing_auto(self._estimator, AUTO_DEFAULTS)
             return Choice(defaults, 1, metric, n_folds, results)
         self._work_left = self._budget.work_after(sum(trial.work for trial in trials))
-        members = self._members([trials[i] for i in finished if trials[i].best.round])
+        finished = [number for number in finished if trials[number].best.round]
+        members = self._members([trials[number] for number in finished])
+        if not self._takes_mean_of_kinds(len(members)):
+            results = tuple(
+                replace(result, expected=_expected(trial)) if number in finished else result
+                for number, (trial, result) in enumerate(zip(trials, results, strict=True))
+            )
         parameters = members[0] | {"n_estimators": len(members) * members[0]["n_estimators"]}
         differ = any(member != members[0] for member in members)
         own = tuple(_without_rounds(member) for member in members) if differ else ()
@@ -229,11 +236,14 @@ class Search:
 
         Models of different kinds learn equally much in different numbers of rounds.
         """
-        if n_members > 1 and is_auto(self._estimator.learning_rate):
+        if self._takes_mean_of_kinds(n_members):
             return [trials[i] for i in select_members(trials, n_members, self._judge)]
-        best = self._judge.best([trial.expected_score(doublings=1) for trial in trials])
+        best = self._judge.best([_expected(trial) for trial in trials])
         assert best is not None
         return [trials[best]] * n_members
+
+    def _takes_mean_of_kinds(self, n_members: int) -> bool:
+        return n_members > 1 and is_auto(self._estimator.learning_rate)
 
     def _affordable_rounds(self, chosen: Sequence[KindTrial]) -> int:
         """Return the rounds that each of the models can have."""
@@ -265,6 +275,11 @@ class Search:
     @property
     def _slowest_rate(self) -> float:
         return self._budget.min_rate if is_auto(self._estimator.learning_rate) else self._rate
+
+
+def _expected(trial: KindTrial) -> float:
+    """Return the score by which one kind is chosen for all models."""
+    return trial.expected_score(doublings=1)
 
 
 def _mean_bins(training_set: TrainingSet, budget: str | float) -> float:

@@ -32,12 +32,16 @@ class TrialResult:
         The metric on the holdout in that round.
     curve : tuple of float
         The metric after every fifth round.
+    expected : float, optional
+        The metric that is expected of twice as many rounds, if the kind of all models was chosen by
+        it; None in trials that were cut short, and if a mean of kinds was chosen.
     """
 
     parameters: Mapping[str, Any]
     n_rounds: int
     score: float
     curve: tuple[float, ...] = ()
+    expected: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,18 +134,38 @@ class Choice(Result):
         columns = {name: np.array([each[name] for each in candidates]) for name in candidates[0]}
         columns["rounds"] = np.array([trial.n_rounds for trial in self.tried])
         columns[self.metric] = np.array([trial.score for trial in self.tried])
+        expected = [trial.expected for trial in self.tried]
+        if any(score is not None for score in expected):
+            columns["expected"] = np.array(expected, np.float64)
         return columns | {"models": np.array([self.n_models(trial) for trial in self.tried])}
 
     def _repr_columns(self) -> Columns:
         return {name: values for name, values in self._columns().items() if name not in _DETAILS}
 
+    def _kinds(self) -> list[str]:
+        """Return a name for each trial: how trees grow, their leaves, and what else differs."""
+        candidates = [trial.parameters for trial in self.tried]
+        kinds = [
+            f"{each.get('grow_policy', 'leafwise')}, {each['max_leaves']} leaves"
+            for each in candidates
+        ]
+        for name in candidates[0] if candidates else ():
+            namesakes = [
+                {other[name] for other, same in zip(candidates, kinds, strict=True) if same == kind}
+                for kind in kinds
+            ]
+            kinds = [
+                f"{kind}, {name}={_short(each[name])}" if len(values) > 1 else kind
+                for kind, each, values in zip(kinds, candidates, namesakes, strict=True)
+            ]
+        return kinds
+
     def _draw(self, ax: Any) -> None:
-        for number, trial in enumerate(self.tried):
+        for number, (kind, trial) in enumerate(zip(self._kinds(), self.tried, strict=True)):
             n_models = self.n_models(trial)
             color = GREEN if n_models else GREY
             rounds = ROUNDS_PER_EVALUATION * np.arange(1, len(trial.curve) + 1)
-            label = f"{trial.parameters['max_leaves']} leaves"
-            label += f", {n_models} of {self.n_in_turn} models" if n_models else ""
+            label = f"{kind}, {n_models} of {self.n_in_turn} models" if n_models else kind
             line = "-" if number == self.best else _LINE_STYLES[number % len(_LINE_STYLES)]
             ax.plot(rounds, trial.curve, linestyle=line, color=color, label=label)
             ax.plot(trial.n_rounds, trial.score, "o", color=BROWN if n_models else color, zorder=4)

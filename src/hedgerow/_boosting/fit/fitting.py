@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -34,7 +35,7 @@ from hedgerow._boosting.targets.tasks import Task
 from hedgerow._collective import workers
 from hedgerow._contract import internals
 from hedgerow._data.binned_rows import TreeRows
-from hedgerow._estimator import TableEstimator, adopt, column_attributes
+from hedgerow._estimator import TableEstimator, adopt, column_attributes, require_more
 from hedgerow._params import short_repr, warn_of_unused
 from hedgerow._progress import Progress, progress
 from hedgerow._tree.structure import Ensemble, Tree
@@ -130,14 +131,15 @@ def find_initial_state(
     is_warm = arguments.init_model is None
     if is_warm and model is not None:
         require_ours(estimator, model)
-    _require_rounds_to_add(model, estimator.n_estimators, is_warm=is_warm)
+    _require_rounds_to_add(model, estimator, is_warm=is_warm)
     n_extra_rounds = 0 if is_warm else _n_rounds(model)
+    seed = _seed(settings, warm_model if is_warm else None)
     if arguments.checkpoint is None:
-        return InitialState(model, n_extra_rounds, settings.seed)
+        return InitialState(model, n_extra_rounds, seed)
     file = CheckpointFile(arguments.checkpoint, arguments.checkpoint_every)
     checkpoint = file.read(estimator)
     if checkpoint is None:
-        return InitialState(model, n_extra_rounds, settings.seed, file)
+        return InitialState(model, n_extra_rounds, seed, file)
     file.data = checkpoint.data
     model = internals(checkpoint.model).model()
     return InitialState(model, n_extra_rounds, checkpoint.seed, file, checkpoint)
@@ -147,19 +149,26 @@ def _n_rounds(model: BoostedModel | None) -> int:
     return 0 if model is None else model.ensemble.n_rounds
 
 
-def _require_rounds_to_add(model: BoostedModel | None, n_estimators: Any, *, is_warm: bool) -> None:
+def _seed(settings: Settings, warm_model: BoostedModel | None) -> int:
+    """Return the seed; if none is fixed, a warm start keeps the last, and so the same holdout."""
+    is_fixed = isinstance(settings.estimator.random_state, Integral)
+    if is_fixed or warm_model is None or warm_model.seed is None:
+        return settings.seed
+    return warm_model.seed
+
+
+def _require_rounds_to_add(
+    model: BoostedModel | None, estimator: TableEstimator, *, is_warm: bool
+) -> None:
     if model is None:
         return
-    if is_auto(n_estimators):
+    if is_auto(estimator.n_estimators):
         raise ParameterError(
             "n_estimators='auto' chooses all rounds of a model. To continue one with init_model or "
             "warm_start, set the number of rounds, as in n_estimators=100."
         )
-    if is_warm and _n_rounds(model) > n_estimators:
-        raise ParameterError(
-            f"n_estimators={n_estimators} is less than the {_n_rounds(model)} rounds of the "
-            "model that warm_start=True continues."
-        )
+    if is_warm:
+        require_more(estimator, _n_rounds(model), "rounds")
 
 
 def _read_model(init_model: Any, estimator: TableEstimator) -> BoostedModel:
@@ -254,6 +263,8 @@ class Fitting:
         )
         if initial.checkpoint is not None:
             monitor.restore(initial.checkpoint.model, initial.checkpoint.best)
+        else:
+            monitor.judge_initial_model(_n_rounds(initial.model))
         return monitor
 
     def _patience(self) -> int | None:
@@ -310,6 +321,7 @@ class Fitting:
             curve=fit_curve(problem.loss, ensemble, training_set.train, rows, n_threads),
             quantiles=problem.loss.single_output.quantiles,
             init_estimator=problem.init_estimator,
+            seed=self.settings.seed,
         )
 
     def _divergence(self) -> ParameterError:

@@ -160,11 +160,14 @@ class RoundInfo:
         The maximum number of rounds.
     metrics : dict
         ``metrics[set][metric]`` is the value after this round.
+    higher_is_better : dict
+        For each metric whose direction is known, whether higher values are better.
     """
 
     round: int
     n_rounds: int
     metrics: Mapping[str, Mapping[str, float]]
+    higher_is_better: Mapping[str, bool]
     build_model: Callable[[], Any] = field(repr=False)
 
     @property
@@ -264,6 +267,12 @@ class RoundMonitor:
         if best_model is not None:
             self.best.trees = internals(best_model).model().ensemble.trees()
 
+    def judge_initial_model(self, n_rounds: int) -> None:
+        """Make the initial model, if it has rounds, the best so far."""
+        if self.eval_sets and n_rounds:
+            [value] = self.eval_sets[-1].measure(self.metrics[:1], self.link).values()
+            self._update_best(n_rounds, value)
+
     def after_round(self, index: int, trees: Sequence[Tree]) -> bool:
         """Record a finished round. Return True to stop."""
         self.round = round_ = index + 1
@@ -272,11 +281,17 @@ class RoundMonitor:
             self._record(round_, metrics)
         if self.progress_bar is not None:
             self.progress_bar.show(round_, metrics)
-        info = RoundInfo(round_, self.n_rounds, metrics, self.build_model)
+        directions = self._directions(metrics)
+        info = RoundInfo(round_, self.n_rounds, metrics, directions, self.build_model)
         is_last = self.callbacks.after_round(info) or self.is_patience_over()
         if self.write_checkpoint is not None:
             self.write_checkpoint(self, is_last or round_ == self.n_rounds)
         return is_last
+
+    def _directions(self, metrics: Mapping[str, Mapping[str, float]]) -> dict[str, bool]:
+        names = next(iter(metrics.values()), {})
+        named = zip(names, self.metrics, strict=False)  # no names without an evaluation set
+        return {name: metric.higher_is_better for name, metric in named if metric.has_direction}
 
     def _measure(self, eval_set: EvalSet, trees: Sequence[Tree]) -> dict[str, float]:
         if self.grower.has_revised:
@@ -289,10 +304,12 @@ class RoundMonitor:
         for name, values in metrics.items():
             for metric, value in values.items():
                 self.history.setdefault(name, {}).setdefault(metric, []).append(value)
+        self._update_best(round_, metrics[self.eval_sets[-1].name][self.metrics[0].name])
+
+    def _update_best(self, round_: int, value: float) -> None:
         decisive = self.metrics[0]
         if self.patience is None and not decisive.has_direction:
             return
-        value = metrics[self.eval_sets[-1].name][decisive.name]
         self.best.update(round_, value, decisive.higher_is_better)
         if self.grower.revises_trees and self.best.round == round_:
             self.best.trees = list(self.grower.trees)
