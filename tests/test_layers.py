@@ -93,7 +93,7 @@ SOURCE = Path(hedgerow.__file__).parent
 BASE = (
     *("exceptions", "_types", "_native", "_warning", "_spelling"),
     *("_peer_values", "_peers", "_params", "_arguments"),
-    *("_phases", "_collective", "_threads", "_progress"),
+    *("_phases", "_plain_values", "_collective", "_threads", "_progress"),
     *("_arithmetic", "_greedy_selection", "_links", "_result", "_curves"),
 )
 
@@ -126,7 +126,7 @@ IMPORTS = {
     "_validation": MODELS,
     "explain": {*MODELS, "_validation"},
     "theory": MODELS,
-    "cluster": MODELS,
+    "cluster": {*MODELS, "_model_file"},
     "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
     "plot": {*MODELS, "_validation", "explain", "theory"},
     "_reporting": {*MODELS, "_export", "_model_file", "_validation", "explain", "plot"},

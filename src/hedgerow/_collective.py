@@ -12,7 +12,6 @@ the same, bit for bit, with any number of workers.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -23,6 +22,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._phases import phase
+from hedgerow._plain_values import NotPlainError, pack_value, unpack_value
+from hedgerow.exceptions import ClusterError
 
 T = TypeVar("T")
 
@@ -80,16 +81,20 @@ class Workers:
         return nullcontext() if self.communicator is None else phase(name)
 
     def objects(self, value: T) -> list[T]:
-        """Return the value that each worker has passed, in the order of their ranks."""
+        """Return the plain value that each worker has passed, in the order of their ranks."""
         if self.communicator is None:
             return [value]
-        return [pickle.loads(part) for part in self.communicator.gather(pickle.dumps(value))]
+        parts = self.communicator.gather(pack_value(value))
+        return [_value_of(rank, part) for rank, part in enumerate(parts)]
 
     def arrays(self, array: NDArray[Any]) -> list[NDArray[Any]]:
         """Return the 1-d array of each worker; all have the same dtype."""
         if self.communicator is None:
             return [array]
         parts = self.communicator.gather(np.ascontiguousarray(array).tobytes())
+        for rank, part in enumerate(parts):
+            if len(part) % array.itemsize:
+                raise ClusterError(f"Worker {rank} sent {len(part)} bytes as {array.dtype}.")
         return [np.frombuffer(part, array.dtype) for part in parts]
 
     def concatenated_rows(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -106,6 +111,9 @@ class Workers:
         if self.communicator is None:
             return array
         parts = self.arrays(array.reshape(-1))
+        for rank, part in enumerate(parts):
+            if part.size != array.size:
+                raise ClusterError(f"Worker {rank} sent {part.size} numbers, not {array.size}.")
         total = parts[0].copy()
         for part in parts[1:]:
             total = combine(total, part)
@@ -163,6 +171,15 @@ class Workers:
         if self.communicator is None:
             return np.unique(values)
         return np.unique(np.concatenate(self.objects(np.unique(values))))
+
+
+def _value_of(rank: int, part: bytes) -> Any:
+    try:
+        return unpack_value(part)
+    except NotPlainError as error:
+        raise ClusterError(
+            f"Worker {rank} sent something that is no plain value: {error}."
+        ) from None
 
 
 ALONE = Workers()

@@ -36,6 +36,17 @@ def test_a_model_of_several_files_is_that_of_one(run, parts, target):
     assert (parts / "b" / "report.html").exists()
 
 
+def test_a_table_out_of_core_may_have_300_columns(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(100, 300))).add_prefix("x")
+    frame.assign(answer=np.where(frame.x0 > 0, "yes", "no")).to_parquet(tmp_path / "a.parquet")
+    options = (tmp_path / "a.parquet", "--target", "answer", *FEW, "--no-report", "--out")
+    assert run("train", "--out-of-core", *options, tmp_path / "b").code == 0
+    assert run("train", *options, tmp_path / "c").code == 0
+    models = [(tmp_path / folder / "model.hedgerow").read_bytes() for folder in ("b", "c")]
+    assert models[0] == models[1]
+
+
 def test_cross_validation_and_a_test_file(run, parts):
     one, files = parts / "all.parquet", parts / "parts" / "*.parquet"
     for more in (("--cv", "3"), ("--test", one)):

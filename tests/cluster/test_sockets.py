@@ -13,6 +13,8 @@ import pytest
 
 import cluster_work
 from hedgerow.cluster import SocketListener, run_processes, run_threads
+from hedgerow.cluster import _frames as frames
+from hedgerow.cluster import _handshake as handshake
 from hedgerow.cluster import _sockets as sockets
 from hedgerow.exceptions import ClusterError, ParameterError
 
@@ -178,7 +180,7 @@ def test_a_closed_communicator_says_so(workers):
 
 
 def test_a_worker_with_another_token_is_refused(monkeypatch):
-    monkeypatch.setattr(sockets, "CONNECTING", 1.0)
+    monkeypatch.setattr(handshake, "CONNECTING", 1.0)
     listeners = [SocketListener() for _ in range(2)]
     addresses = [listener.address for listener in listeners]
 
@@ -214,7 +216,7 @@ def test_strangers_do_not_disturb(greeting):
 
 
 def test_a_worker_that_does_not_come_is_an_error(monkeypatch):
-    monkeypatch.setattr(sockets, "CONNECTING", 0.5)
+    monkeypatch.setattr(handshake, "CONNECTING", 0.5)
     with SocketListener() as first, SocketListener() as other:
         addresses = [first.address, other.address]
     with pytest.raises(ClusterError, match=r"Worker 1 did not connect to worker 0 within 0\.5 s"):
@@ -228,20 +230,34 @@ def test_a_token_must_be_long():
         SocketListener().connect(0, [("127.0.0.1", 1)], b"short")
 
 
+def pair():
+    """Return our end of a connection, the other socket, and what seals its frames."""
+    ours, theirs = socket.socketpair()
+    keys = secrets.token_bytes(32), secrets.token_bytes(32)
+    incoming, outgoing = map(frames.Direction, keys)
+    return handshake.Connection(ours, outgoing, incoming), theirs, frames.Direction(keys[0])
+
+
+def sealed(direction, kind, number, content=b"", length=None):
+    """Return a frame; it may announce another length than that of its payload."""
+    announced = range(len(content) if length is None else length)
+    payload = frames.Payload(announced, frames.digest_of(content))
+    return direction.seal(kind, number, payload) + content
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (struct.pack("<BQQ", 1, 0, 1 << 60), "invalid message, of 1152921504606846976 bytes"),
-        (struct.pack("<BQQ", 1, 7, 0), "sent message 7 out of order"),
-        (struct.pack("<BQQ", 1, 0, 0), "made a different call from worker 0"),
+        ((1, 0, b"", 1 << 60), "invalid message, of 1152921504606846976 bytes"),
+        ((1, 7), "sent message 7 out of order"),
+        ((1, 0), "made a different call from worker 0"),
     ],
 )
 def test_messages_that_make_no_sense_end_the_fit(frame, message):
-    ours, theirs = socket.socketpair()
-    other, silent = socket.socketpair()
-    with sockets.SocketCommunicator(0, {1: ours, 2: other}) as communicator:
-        theirs.sendall(frame)
-        time.sleep(0.2)
+    connection, theirs, direction = pair()
+    other, silent, _ = pair()
+    with sockets.SocketCommunicator(0, {1: connection, 2: other}) as communicator:
+        theirs.sendall(sealed(direction, *frame))
         with pytest.raises(ClusterError, match=message):
             communicator.gather(b"")
         theirs.close()
@@ -249,9 +265,9 @@ def test_messages_that_make_no_sense_end_the_fit(frame, message):
 
 
 def test_a_message_that_comes_twice_ends_the_fit():
-    ours, theirs = socket.socketpair()
-    with sockets.SocketCommunicator(0, {1: ours}) as communicator:
-        theirs.sendall(struct.pack("<BQQ", 2, 0, 0) * 2)
+    connection, theirs, direction = pair()
+    with sockets.SocketCommunicator(0, {1: connection}) as communicator:
+        theirs.sendall(sealed(direction, 2, 0) + sealed(direction, 2, 0))
         assert communicator.gather(b"") == [b"", b""]
         with pytest.raises(ClusterError, match="worker 1 sent message 0 out of order"):
             communicator.gather(b"")

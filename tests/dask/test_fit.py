@@ -67,6 +67,58 @@ def test_a_model_does_not_depend_on_the_transport(processes, transport):
     assert model.evals_result_ == local.evals_result_
 
 
+@pytest.fixture(params=["fsspec", "arrow"])
+def files(request, tmp_path):
+    """Return a collection of four Parquet files, of which Dask reads several as one if it can."""
+    columns = {"y": Y, "t": T, "w": WEIGHTS, "group": np.arange(N) // 30, "offset": FRAME["c"] / 9}
+    whole = FRAME.assign(**columns)
+    for number, rows in enumerate(np.split(np.arange(N), [400, 401, 700])):
+        whole.iloc[rows].to_parquet(tmp_path / f"part-{number}.parquet", index=False)
+    return dd.read_parquet(tmp_path, filesystem=request.param)
+
+
+def test_columns_of_parquet_files_keep_the_partitions_of_the_table(threads, files):
+    assert [len(files[c].to_delayed()) for c in ("a", "t", "w")] == [2, 2, 2]
+    models = []
+    for source, kind in ((files, hd), (files.compute(), hr)):  # arrow sorts files in its own way
+        X, y, w, offset = source[list(FRAME)], source["t"], source["w"], source["offset"]
+        model = kind.GradientBoostingRegressor(n_estimators=3, early_stopping=True)
+        options = {"groups": source["group"], "eval_set": [(X, y, w, offset)]}
+        models.append(model.fit(X, y, w, offset=offset, **options))
+    assert same(*models)
+    predicted = models[0].predict(files[list(FRAME)], offset=files.offset)
+    assert predicted.npartitions == 4
+    np.testing.assert_array_equal(predicted.compute(), models[1].predict(X, offset=offset))
+
+
+def test_the_target_may_be_dropped_from_the_columns_of_parquet_files(threads, files):
+    for kind in ("GradientBoostingClassifier", "RandomForestClassifier"):
+        models = []
+        for source, module in ((files, hd), (files.compute(), hr)):
+            X = source.drop(columns=["y", "t", "w", "group", "offset"])
+            models.append(getattr(module, kind)(n_estimators=3, random_state=0).fit(X, source["y"]))
+        assert same(*models)
+
+
+def test_shap_values_of_parquet_files_have_their_partitions(threads, files):
+    y = files["town"]
+    model = hd.GradientBoostingClassifier(n_estimators=2).fit(files[["a", "b", "c"]], y)
+    few = files[["a", "b", "c"]]
+    values = hd.shap_values(model, few)
+    assert values.numblocks[0] == 4
+    expected = hr.explain.shap_values(model.to_local(), few.compute()).values
+    np.testing.assert_array_equal(values.compute(), expected)
+
+
+def test_two_columns_of_a_random_table_are_from_the_same_draw(threads):
+    def draw(part):
+        return part + np.random.randn(*part.shape)  # noqa: NPY002  without a seed
+
+    table = dd.from_pandas(FRAME[["a", "c"]], npartitions=3).map_partitions(draw)
+    model = hd.GradientBoostingRegressor(n_estimators=30).fit(table[["a"]], table["a"])
+    assert np.corrcoef(model.predict(FRAME[["a"]]), FRAME["a"])[0, 1] > 0.95
+
+
 def test_evaluation_sets_are_collections_with_any_partitions(threads):
     X, y = dd.from_pandas(FRAME, npartitions=4), dd.from_pandas(T, npartitions=4)
     valid = (uneven(FRAME, [0, 899, 1]), uneven(T, [0, 899, 1]), uneven(WEIGHTS, [0, 899, 1]))

@@ -80,6 +80,68 @@ def test_a_limit_is_refused_before_the_fit(tmp_path):
         model.fit(np.ones((9, 2)), np.arange(9.0), memory_limit=1000)
 
 
+SHAPES = [(50, 2), (999, 3), (20_000, 2), (33_000, 5), (2000, 40), (300, 300)]
+MODELS = {
+    "regressor": (hr.GradientBoostingRegressor(n_estimators=1), {}),
+    "early stopping": (hr.GradientBoostingRegressor(n_estimators=1, early_stopping=True), {}),
+    "auto": (hr.GradientBoostingRegressor(budget=0.001), {}),
+    "quantiles": (
+        hr.GradientBoostingRegressor(n_estimators=1, loss="quantile", quantile=[0.1, 0.9]),
+        {"n_outputs": 2},
+    ),
+    "classes": (hr.GradientBoostingClassifier(n_estimators=1), {"n_outputs": 5}),
+}
+
+
+def assert_limit_is_exact(model, X, *passed, **known):
+    limit = hr.memory_estimate(X, model, **known).total
+    model.fit(X, *passed, memory_limit=limit)
+    with pytest.raises(hr.MemoryLimitError):
+        model.fit(X, *passed, memory_limit=limit - 1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_limit_of_the_forecast_is_not_refused_and_one_byte_less_is(shape, name, tmp_path):
+    if name == "auto" and shape != (999, 3):
+        pytest.skip("each is a search")
+    path, (model, options) = write(tmp_path, *shape), MODELS[name]
+    target = "label" if name == "classes" else "y"
+    frame = pq.read_table(path).to_pandas()
+    X, y = frame.drop(columns=["y", "label"]), frame[target]
+    assert_limit_is_exact(model, hr.ParquetTable(path, target=target, columns=list(X)))
+    assert_limit_is_exact(model, X, y, **options)
+    assert_limit_is_exact(model, X, y, X.x1.abs(), **options, has_weights=True)
+
+
+def test_a_ranker_and_a_survival_model_keep_the_forecast_as_their_limit(tmp_path):
+    path = write(tmp_path, 400, 4)
+    frame = pq.read_table(path).to_pandas()
+    frame = frame.assign(time=frame.x0.abs() + 0.1, event=frame.x1 > 0, query=frame.label // 2)
+    frame.to_parquet(path)
+    ranker = hr.ParquetTable(path, target="label", groups="query", columns=["x2", "x3"])
+    survival = hr.ParquetTable(path, target=["event", "time"], columns=["x2", "x3"])
+    for kind, table in (("Ranker", ranker), ("Survival", survival)):
+        model = getattr(hr, f"GradientBoosting{kind}")(n_estimators=1)
+        model.fit(table, memory_limit=hr.memory_estimate(table, model).total)
+
+
+def test_a_process_that_has_grown_needs_more(monkeypatch):
+    model, X = hr.GradientBoostingRegressor(n_estimators=1), np.ones((50, 2))
+    limit = hr.memory_estimate(X, model).total
+    in_use = memory.resident_bytes() + (200 << 20)
+    monkeypatch.setattr(memory, "resident_bytes", lambda: in_use)
+    with pytest.raises(hr.MemoryLimitError):
+        model.fit(X, np.arange(50.0), memory_limit=limit)
+
+
+def test_the_forecast_shows_the_fit_apart_from_the_process():
+    lines = repr(hr.memory_estimate((15_000, 10))).splitlines()
+    assert [line.split("  ")[0] for line in lines[-3:]] == [
+        *("this fit", "already in use by this process", "total"),
+    ]
+
+
 def test_the_forecast_says_what_takes_the_memory():
     estimate = hr.memory_estimate((10_000_000, 28))
     assert estimate.parts["bins by column"] == 280_000_000

@@ -126,6 +126,30 @@ def test_a_fit_to_files_is_the_fit_in_memory(name, frame, features):
     np.testing.assert_array_equal(predicted, model.predict(features))
 
 
+def wide_frame(n_columns, n=120):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, n_columns)).astype(np.float32)).add_prefix("x")
+    return X.assign(x7=rng.choice(list("abc"), n), y=X.x0 + X.x1 * X.x2)
+
+
+# A batch has more than 32 columns, as many as a block of bins, from 240 columns on.
+@pytest.mark.parametrize("n_columns", [239, 240, 255, 256, 257, 1000])
+@pytest.mark.parametrize(
+    "model",
+    [BOOSTING(n_estimators=2, early_stopping=True), hr.RandomForestRegressor(n_estimators=2)],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_table_may_have_any_number_of_columns(model, n_columns):
+    frame = wide_frame(n_columns)
+    table = hr.ParquetTable(write(frame, cuts=(0, 50, 120)), target="y")
+    X = frame.drop(columns="y")
+    model.set_params(random_state=0)
+    from_files = saved(model.fit(table))
+    predicted = model.predict(table)
+    assert from_files == saved(model.fit(X, frame.y))
+    np.testing.assert_array_equal(predicted, model.predict(X))
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize(

@@ -351,7 +351,7 @@ class Binner:
 
     def map_batch(self, batch: BinnableTable, by_column: NDArray[np.uint8], threads: int) -> None:
         """Map a table in memory to bins by column."""
-        if not self._map(batch, by_column, None, batch.n_features, threads):
+        if not self._map(batch, by_column, None, threads):
             report_infinity(batch)
 
     def _fit_thresholds(
@@ -422,7 +422,7 @@ class Binner:
         if not columns_only and not self._has_joint_columns():
             by_row = empty_by_row(table.n_rows, table.n_features, width, stride)
         for first, piece in table.pieces(drops=drops):
-            if not self._map(piece, by_column, by_row, width, threads, first):
+            if not self._map(piece, by_column, by_row, threads, first):
                 report_infinity(piece)
             del piece  # before the next is bound
         binned = self._binned(by_column, by_row)
@@ -487,12 +487,12 @@ class Binner:
         table: BinnableTable,
         by_column: NDArray[np.uint8],
         by_row: NDArray[np.uint8] | None,
-        width: int,
         threads: int,
         first_row: int = 0,
     ) -> bool:
         """Fill the layouts from a row on; return whether every value is finite or missing."""
         thresholds, starts = self.threshold_values, self.threshold_starts
+        width, _ = block_shape(table.n_features)
         if table.sparse is not None:
             data, rows, columns = stored_values(table.sparse)
             return _native.map_sparse_to_bins(

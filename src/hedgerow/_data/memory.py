@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 
 from hedgerow._data.binning import row_bytes
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.streamed_table import batch_ends
 from hedgerow.exceptions import MemoryLimitError, ParameterError
 
+_IN_USE = "already in use by this process"
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 # Histograms of open leaves are kept up to this size (native/hist/engine.hpp), 16 bytes a bin.
@@ -60,7 +61,7 @@ class MemoryEstimate:
     parts : dict
         What takes how much at the peak.
     process : int
-        What the process has in use now: Python, the library, and a table in memory.
+        What the process had in use before: Python, all libraries, tables in memory.
     total : int
         The peak of the process: `process` plus the sum of `parts`.
     """
@@ -74,7 +75,8 @@ class MemoryEstimate:
         object.__setattr__(self, "total", self.process + sum(self.parts.values()))
 
     def __repr__(self) -> str:
-        rows = {**self.parts, "process, now": self.process, "total": self.total}
+        of_fit = self.total - self.process
+        rows = {**self.parts, "this fit": of_fit, _IN_USE: self.process, "total": self.total}
         width = max(map(len, rows))
         lines = [f"{name:<{width}}  {as_text(value):>9}" for name, value in rows.items()]
         head = f"memory of a fit to {self.shape[0]:,} rows and {self.shape[1]:,} columns"
@@ -82,9 +84,17 @@ class MemoryEstimate:
 
 
 def memory_estimate(
-    X: Any, estimator: BaseEstimator | None = None, *, n_outputs: int | None = None
+    X: Any,
+    estimator: BaseEstimator | None = None,
+    *,
+    n_outputs: int | None = None,
+    has_weights: bool = False,
+    has_offset: bool = False,
 ) -> MemoryEstimate:
     """Estimate the memory that a gradient boosting fit needs, without fitting.
+
+    A fit with this ``total`` as its ``memory_limit`` is not refused, unless the process has grown
+    in between.
 
     Parameters
     ----------
@@ -94,8 +104,11 @@ def memory_estimate(
         The estimator whose parameters are used; by default 100 rounds with default parameters.
     n_outputs : int, optional
         Number of scores per row: the number of classes if there are more than two, or of target
-        columns. The default is 1 or, if X is a `ParquetTable` and the estimator is a classifier,
-        determined from its target.
+        columns. The default is 1 or, if X is a `ParquetTable` with a target, what the estimator
+        needs for it.
+    has_weights, has_offset : bool
+        Whether sample weights, or an offset, will be passed to `fit`. A `ParquetTable` knows
+        whether it has them.
 
     Returns
     -------
@@ -109,11 +122,15 @@ def memory_estimate(
     >>> f"{(estimate.total - estimate.process) / 1e9:.2f} GB"
     '1.00 GB'
     """
-    n_rows, n_features = _shape(X)
-    of_rows = _Rows.of(X, n_features)
+    global _after_estimate
+    get, shape, process = _parameters(estimator), _shape(X), process_bytes()
     if n_outputs is None:
         n_outputs = _count_outputs(X, estimator)
-    return forecast(estimator, n_rows, n_features, n_outputs, of_rows)
+    rows = _Rows.of(X, shape[1], has_weights, n_outputs if has_offset else 0)
+    estimate = forecast(get, shape, n_outputs, rows, process)
+    if _after_estimate is None or _after_estimate[0] != process:
+        _after_estimate = process, resident_bytes()
+    return estimate
 
 
 @dataclass(frozen=True)
@@ -127,7 +144,7 @@ class _Rows:
     batch: int = 0
 
     @classmethod
-    def of(cls, X: Any, n_features: int, *, has_weights: bool = False, n_offsets: int = 0) -> _Rows:
+    def of(cls, X: Any, n_features: int, has_weights: bool, n_offsets: int) -> _Rows:
         if isinstance(X, ParquetTable):
             files, positions, _ = X.__hedgerow_files__()
             batch = _widest_batch([files.width(position) for position in positions])
@@ -146,10 +163,10 @@ def _widest_batch(widths: Sequence[int]) -> int:
 
 
 def forecast(
-    estimator: BaseEstimator | None, n_rows: int, n_features: int, n_outputs: int, of_rows: _Rows
+    get: Callable[[str], Any], shape: tuple[int, int], n_outputs: int, of_rows: _Rows, process: int
 ) -> MemoryEstimate:
     """Return the forecast of a fit whose data is known."""
-    get = _parameters(estimator)
+    n_rows, n_features = shape
     for name, value in (("splitter", "exact"), ("splitter", "approx"), ("linear_leaves", True)):
         if get(name) == value:
             raise ParameterError(f"memory_estimate does not support {name}={value!r}.")
@@ -159,7 +176,7 @@ def forecast(
     peaks.append(_binning(get, n_rows, n_features, of_rows))
     parts = max(peaks, key=lambda each: sum(each.values()))
     whole = {name: round(value) for name, value in parts.items() if value >= 1}
-    return MemoryEstimate((n_rows, n_features), whole, resident_bytes())
+    return MemoryEstimate(shape, whole, process)
 
 
 def _growth(
@@ -295,38 +312,40 @@ def _shape(X: Any) -> tuple[int, int]:
 def _count_outputs(X: Any, estimator: BaseEstimator | None) -> int:
     if not isinstance(X, ParquetTable) or X.target is None:
         return 1
-    if not isinstance(X.target, str):
-        return 1 if type(estimator).__name__.endswith("Survival") else len(X.target)
-    if estimator is None or not is_classifier(estimator):
-        return 1
-    n_classes = len(np.unique(X.read_target().astype(str)))
-    return 1 if n_classes <= 2 else n_classes
+    count = estimator and getattr(estimator.__hedgerow__(), "count_scores", None)
+    if count is None:
+        return 1 if isinstance(X.target, str) else len(X.target)
+    return int(count(X.read_target(), X.shape[0]))
 
 
-def require_memory(
-    limit: Any,
-    estimator: BaseEstimator,
-    X: Any,
-    n_outputs: int = 1,
-    *,
-    has_weights: bool = False,
-    has_offset: bool = False,
-) -> None:
-    """Refuse a fit whose forecast exceeds a limit."""
-    allowed = read_bytes(limit, "memory_limit")
-    n_rows, n_features = getattr(X, "shape", None) or (len(X), len(X[0]))
-    n_offsets = n_outputs if has_offset else 0
-    rows = _Rows.of(X, n_features, has_weights=has_weights, n_offsets=n_offsets)
-    estimate = forecast(estimator, n_rows, n_features, n_outputs, rows)
-    if estimate.total > allowed:
-        raise MemoryLimitError(
-            f"the fit needs about {as_text(estimate.total)}, more than memory_limit="
-            f"{as_text(allowed)}. Fit to fewer rows or columns"
-            + ("" if rows.is_streamed else ", to a ParquetTable instead of a table in memory")
-            + ", set a number of rounds instead of n_estimators='auto'"
-            * (getattr(estimator, "n_estimators", 0) == "auto")
-            + f", or use a machine with more memory.\n{estimate}"
-        )
+class MemoryLimit:
+    """A limit that a fit must keep, and what the process had in use when the fit began."""
+
+    def __init__(self, limit: Any) -> None:
+        self._allowed, self._process = read_bytes(limit, "memory_limit"), process_bytes()
+
+    def require(
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        n_outputs: int = 1,
+        *,
+        has_weights: bool = False,
+        has_offset: bool = False,
+    ) -> None:
+        """Refuse a fit whose forecast exceeds the limit."""
+        shape = getattr(X, "shape", None) or (len(X), len(X[0]))
+        rows = _Rows.of(X, shape[1], has_weights, n_outputs if has_offset else 0)
+        estimate = forecast(_parameters(estimator), shape, n_outputs, rows, self._process)
+        if estimate.total > self._allowed:
+            raise MemoryLimitError(
+                f"the fit needs about {as_text(estimate.total)}, more than memory_limit="
+                f"{as_text(self._allowed)}. Fit to fewer rows or columns"
+                + ", to a ParquetTable instead of a table in memory" * (not rows.is_streamed)
+                + ", set a number of rounds instead of n_estimators='auto'"
+                * (getattr(estimator, "n_estimators", 0) == "auto")
+                + f", or use a machine with more memory.\n{estimate}"
+            )
 
 
 def read_bytes(value: Any, name: str) -> int:
@@ -359,6 +378,23 @@ def as_text(n_bytes: float) -> str:
                 else f"{n_bytes / size:,.0f} {unit}"
             )
     return f"{n_bytes:.0f} B"
+
+
+# What the last estimate took for the memory of the process, and what this was after the estimate.
+_after_estimate: tuple[int, int] | None = None
+
+
+def process_bytes() -> int:
+    """Return the memory that the process has in use, beside what a forecast counts.
+
+    An estimate imports modules and reads a target, which Arrow's pool keeps room for: that is in
+    its "reading files". So a fit takes the figure of the estimate before it, unless the process has
+    changed by more than that since.
+    """
+    now = resident_bytes()
+    if _after_estimate is not None and abs(now - _after_estimate[1]) <= _DECODING:
+        return _after_estimate[0]
+    return now
 
 
 def resident_bytes() -> int:

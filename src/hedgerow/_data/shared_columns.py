@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from hedgerow._collective import Workers
 from hedgerow._data.columns import Label, LabelColumn, LabelKind, NumericColumn
-from hedgerow._data.names import Names, column_label
+from hedgerow._data.names import Names, column_label, name_from_json, name_to_json
 from hedgerow._data.sources import Source
 from hedgerow.exceptions import DataError
 
@@ -19,7 +20,7 @@ from hedgerow.exceptions import DataError
 def require_same_columns(sources: Sequence[Source], together: Workers) -> None:
     """Refuse tables with other columns than the first of worker 0; each worker may have several."""
     of_workers = together.objects(
-        [(source.n_features, source.names, source.sparse is not None) for source in sources]
+        [(source.n_features, _to_json(source), source.sparse is not None) for source in sources]
     )
     first_n_features, first_names, _ = of_workers[0][0]
     for rank, tables in enumerate(of_workers):
@@ -34,8 +35,15 @@ def require_same_columns(sources: Sequence[Source], together: Workers) -> None:
                 )
 
 
-def _columns(n_features: int, names: Names | None) -> str:
-    return f"{n_features} columns" if names is None else f"the columns {list(names)}"
+def _to_json(source: Source) -> str | None:
+    names = source.names
+    return None if names is None else json.dumps([name_to_json(name) for name in names])
+
+
+def _columns(n_features: int, names: str | None) -> str:
+    if names is None:
+        return f"{n_features} columns"
+    return f"the columns {[name_from_json(name) for name in json.loads(names)]}"
 
 
 def common_dtype(matrices: Sequence[NDArray[Any]], together: Workers) -> list[NDArray[Any]]:

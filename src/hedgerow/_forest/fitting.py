@@ -362,8 +362,8 @@ def grow_forest(
             if progress_bar is not None:
                 progress_bar.show(last)
     if together.size > 1:
-        for of_worker in together.objects(exchanged):
-            packer.add(of_worker)
+        for of_worker in together.objects([vars(tree) for tree in exchanged]):
+            packer.add(Tree(**arrays) for arrays in of_worker)
     return packer.forest()
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from hedgerow._boosting import (
@@ -21,6 +20,8 @@ from hedgerow._forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from hedgerow._model_file.container import pack, unpack
+from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow._params import Declared, parameters_of
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -84,7 +85,8 @@ def _fit(
             "dask.dataframe.read_parquet."
         )
     model: Any = estimator
-    terms = Workers(communicator).objects(_Terms.of(model, X, arguments))
+    own = asdict(_Terms.of(model, X, arguments))
+    terms = [_Terms(**of_worker) for of_worker in Workers(communicator).objects(own)]
     _require_agreement(terms)
     active = [rank for rank, of_rank in enumerate(terms) if of_rank.n_rows > 0]
     if communicator.rank not in active and active:
@@ -122,7 +124,7 @@ class _Terms:
     ----------
     n_rows : int
         Its rows of the training set.
-    eval_rows : tuple of int
+    eval_rows : list of int
         Its rows of each evaluation set.
     kind : str
         The class of its estimator.
@@ -133,7 +135,7 @@ class _Terms:
     """
 
     n_rows: int
-    eval_rows: tuple[int, ...]
+    eval_rows: list[int]
     kind: str
     parameters: dict[str, str]
     arguments: list[str]
@@ -158,12 +160,12 @@ def _count_rows(X: Any) -> int:
         return 1  # not a table, as `fit` will say
 
 
-def _count_eval_rows(eval_set: Any) -> tuple[int, ...]:
+def _count_eval_rows(eval_set: Any) -> list[int]:
     if not isinstance(eval_set, tuple | list):
-        return ()
+        return []
     is_one = isinstance(eval_set, tuple) and not all(isinstance(e, tuple) for e in eval_set)
     entries = [eval_set] if is_one else eval_set
-    return tuple(_count_rows(e[0]) for e in entries if isinstance(e, tuple | list) and e)
+    return [_count_rows(e[0]) for e in entries if isinstance(e, tuple | list) and e]
 
 
 def _text(value: Any) -> str:
@@ -248,16 +250,24 @@ class _BusyWorkers:
             parts = [b""] * self._communicator.size
             if self.rank == 0:
                 idle = set(range(self._communicator.size)) - set(self._active)
-                state = pickle.dumps(fitted_attributes(model))
-                parts = [state if rank in idle else b"" for rank in range(len(parts))]
+                file = _as_file(model)
+                parts = [file if rank in idle else b"" for rank in range(len(parts))]
             self._communicator.exchange(parts)
+
+
+def _as_file(model: Any) -> bytes:
+    try:
+        return pack(*write_estimator(model))
+    except TypeError as error:  # of another library's estimator within it
+        raise ParameterError(
+            f"A worker without rows of X receives the model as a model file. {error}"
+        ) from error
 
 
 def _wait_for_model(communicator: Communicator) -> dict[str, Any]:
     """Take part in the calls of the other workers until they have a model; return what it is."""
     while True:
         received = communicator.exchange([b""] * communicator.size)
-        model = b"".join(received)
-        if model:
-            attributes: dict[str, Any] = pickle.loads(model)
-            return attributes
+        file = b"".join(received)
+        if file:
+            return fitted_attributes(read_estimator(*unpack(file)))

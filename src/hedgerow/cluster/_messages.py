@@ -5,7 +5,6 @@ Whatever goes wrong ends the fit on every worker: the first that notices tells a
 
 from __future__ import annotations
 
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,15 +22,6 @@ TIMEOUT = 3600.0  # seconds that one call may take, while all workers give signs
 SILENCE = 30.0  # seconds without a heartbeat; sorting strings may keep the interpreter as long
 BETWEEN_HEARTBEATS = 1.0  # seconds
 LONGEST_REASON = 4000  # characters of the reason of an abort
-
-
-def portable(error: BaseException, rank: int) -> BaseException:
-    """Return an error that another process can unpickle: itself, or its message."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001  an error of the user's own
-        return RuntimeError(f"Worker {rank} failed: {type(error).__name__}: {error}")
-    return error
 
 
 class MessageCommunicator(ABC):

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from hedgerow._params import short_repr
-from hedgerow.cluster._messages import SILENCE, TIMEOUT, portable
+from hedgerow.cluster._messages import SILENCE, TIMEOUT
 from hedgerow.cluster._sockets import SocketCommunicator, SocketListener
 from hedgerow.cluster._threads import check_size
 from hedgerow.exceptions import ClusterError, ParameterError
@@ -22,6 +22,15 @@ T = TypeVar("T")
 
 _STARTING = 60.0  # seconds until every process has imported what it needs
 _ENDING = 3.0  # seconds that the other workers have to notice that one has failed
+
+
+def portable(error: BaseException, rank: int) -> BaseException:
+    """Return an error that another process can unpickle: itself, or its message."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001  an error of the user's own
+        return RuntimeError(f"Worker {rank} failed: {type(error).__name__}: {error}")
+    return error
 
 
 def run_processes(

@@ -2,24 +2,22 @@
 
 Every worker listens on a port that the system chooses and learns the addresses of the others by
 whatever started it. Both ends of a connection prove that they know the token of the fit before
-anything else is read. Messages are authenticated by that alone and are not encrypted: outside a
-trusted network, use a transport that is.
+anything else is read (`_handshake`), and every message proves where it comes from (`_frames`).
+Messages are not encrypted.
 """
 
 from __future__ import annotations
 
-import hmac
-import secrets
 import select
 import socket
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from queue import Empty, Queue
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Self
 
+from hedgerow.cluster._frames import HEADER, BadMessageError, Header, Payload, check_payload
+from hedgerow.cluster._handshake import MOST_WAITING, Address, Connection, Mesh
 from hedgerow.cluster._messages import (
     ABORT,
     BETWEEN_HEARTBEATS,
@@ -31,19 +29,11 @@ from hedgerow.cluster._messages import (
 )
 from hedgerow.exceptions import ClusterError
 
-Address = tuple[str, int]
-
-CONNECTING = 5.0  # seconds until all connections of a worker must exist
-MOST_BYTES = 1 << 36  # of a message; histograms of a million columns take 2^32
-MOST_PENDING = 64  # connections that have not proved yet who they are
 _FOR_ABORT = 1.0  # seconds to send the reason of an abort to a worker
 _LINGER = 2.0  # seconds that a closed communicator waits for the others to read to the end
 _STEP = 1 << 24  # bytes by which a buffer grows: a length alone makes nobody allocate more
-_HEADER = struct.Struct("<BQQ")  # kind, number of the call, bytes that follow
-_GREETING = struct.Struct("<8sI32s")  # magic, rank, nonce
-_MAGIC = b"hedgerow"
 _BOTH = select.POLLIN | select.POLLOUT
-_NONCE = _PROOF = 32  # bytes
+_EMPTY = Payload.of(b"")
 
 
 class SocketListener:
@@ -62,7 +52,7 @@ class SocketListener:
 
     def __init__(self, interface: str = "127.0.0.1") -> None:
         family = socket.getaddrinfo(interface, 0, type=socket.SOCK_STREAM)[0][0]
-        self._socket = socket.create_server((interface, 0), family=family, backlog=MOST_PENDING)
+        self._socket = socket.create_server((interface, 0), family=family, backlog=MOST_WAITING)
         self.address: Address = (interface, self._socket.getsockname()[1])
 
     def connect(
@@ -75,6 +65,8 @@ class SocketListener:
         silence: float = SILENCE,
     ) -> SocketCommunicator:
         """Connect to all other workers, within five seconds, and stop listening.
+
+        Others may call the port meanwhile: they are turned away, and do not disturb.
 
         Parameters
         ----------
@@ -98,8 +90,8 @@ class SocketListener:
         with self:
             if len(token) < 16:
                 raise ClusterError("The token of a fit must have at least 16 bytes.")
-            sockets = _Mesh(self._socket, rank, addresses, token).connect()
-        return SocketCommunicator(rank, sockets, timeout=timeout, silence=silence)
+            connections = Mesh(self._socket, rank, addresses, token).connect()
+        return SocketCommunicator(rank, connections, timeout=timeout, silence=silence)
 
     def close(self) -> None:
         """Stop listening."""
@@ -131,19 +123,19 @@ class SocketCommunicator(MessageCommunicator):
     def __init__(
         self,
         rank: int,
-        sockets: dict[int, socket.socket],
+        connections: Mapping[int, Connection],
         *,
         timeout: float = TIMEOUT,
         silence: float = SILENCE,
     ) -> None:
-        super().__init__(rank, len(sockets) + 1, timeout=timeout, silence=silence)
+        super().__init__(rank, len(connections) + 1, timeout=timeout, silence=silence)
         # Each worker begins with the next one, so that not all send to the same.
         order = (*range(rank + 1, self.size), *range(rank))
-        self._links = {peer: _Link(sockets[peer]) for peer in order}
+        self._links = {peer: _Link(connections[peer]) for peer in order}
         self._alarm, self._bell = socket.socketpair()  # wakes a call that another thread ends
         self._over = Event()
         self._beating = Thread(target=self._beat, daemon=True)
-        if sockets:
+        if connections:
             self._beating.start()
 
     def __enter__(self) -> Self:
@@ -160,9 +152,12 @@ class SocketCommunicator(MessageCommunicator):
         self._raise_if_ended()
         number, self._number = self._number, self._number + 1
         received = {self.rank: bytes(parts[self.rank])}
+        # A gather sends all workers the same.
+        contents = {id(parts[peer]): parts[peer] for peer in self._links}
+        payloads = {key: Payload.of(content) for key, content in contents.items()}
         try:
             for peer, link in self._links.items():
-                link.begin(kind, number, parts[peer])
+                link.begin(kind, number, payloads[id(parts[peer])])
                 self.traffic.bytes_sent += len(parts[peer])
             trouble = self._converse(kind, number, received)
         finally:
@@ -191,7 +186,7 @@ class SocketCommunicator(MessageCommunicator):
                     continue
                 try:
                     events = self._advance(peer, kind, number, received)
-                except _BadMessageError as error:
+                except BadMessageError as error:
                     return f"worker {peer} {error}"
                 except (OSError, MemoryError) as error:
                     return f"worker {peer} has disconnected: {error}"
@@ -232,9 +227,9 @@ class SocketCommunicator(MessageCommunicator):
             if other == HEARTBEAT:
                 continue
             if its_number != number:
-                raise _BadMessageError(f"sent message {its_number} out of order")
+                raise BadMessageError(f"sent message {its_number} out of order")
             if other != kind:
-                raise _BadMessageError(f"made a different call from worker {self.rank}")
+                raise BadMessageError(f"made a different call from worker {self.rank}")
             received[peer] = payload
             return
 
@@ -285,10 +280,6 @@ class SocketCommunicator(MessageCommunicator):
             connection.close()
 
 
-class _BadMessageError(Exception):
-    """A message that does not belong to the current call; the text goes on from "worker 3 …"."""
-
-
 class _Link:
     """The connection to one worker: what remains to be sent, and what has been read so far.
 
@@ -298,16 +289,16 @@ class _Link:
         When anything was read.
     """
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.socket = connection
+    def __init__(self, connection: Connection) -> None:
+        self.socket, self._outgoing, self._incoming = connection
         self.last_sign = monotonic()
-        connection.setblocking(False)
+        self.socket.setblocking(False)
         self._sending = Lock()  # held while a message is on its way, or a heartbeat
         self._is_begun = False
         self._parts: list[memoryview] = []
-        self._is_partial = False  # whether a part of the message has been sent
-        self._header = bytearray(_HEADER.size)
-        self._payload: bytearray | None = None  # None while the header is read
+        self._is_partial = False  # whether a part of them has been sent
+        self._buffer = bytearray(HEADER)
+        self._header: Header | None = None  # None while it is read
         self._n_read = 0
 
     @property
@@ -315,14 +306,16 @@ class _Link:
         """Whether a part of a message is still to be sent."""
         return bool(self._parts)
 
-    def begin(self, kind: int, number: int, payload: bytes) -> None:
+    def begin(self, kind: int, number: int, payload: Payload) -> None:
         """Take a message to be sent."""
         self._sending.acquire()
         self._take(kind, number, payload)
 
-    def _take(self, kind: int, number: int, payload: bytes) -> None:
-        header = _HEADER.pack(kind, number, len(payload))
-        self._parts, self._is_begun = [memoryview(header), memoryview(payload).cast("B")], True
+    def _take(self, kind: int, number: int, payload: Payload) -> None:
+        header = self._outgoing.seal(kind, number, payload)
+        # What remains of a heartbeat goes first.
+        self._parts += [memoryview(header), memoryview(payload.content).cast("B")]
+        self._is_begun = True
 
     def send(self) -> None:
         """Send as much as the connection takes now."""
@@ -348,6 +341,8 @@ class _Link:
         if self._is_partial:
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
+        elif self._parts:
+            self._outgoing.take_back()
         self._parts, self._is_partial, self._is_begun = [], False, False
         self._sending.release()
 
@@ -356,19 +351,22 @@ class _Link:
         if not self._sending.acquire(blocking=False):
             return
         try:
-            self.socket.send(_HEADER.pack(HEARTBEAT, 0, 0))
-        except OSError:
-            pass  # the next call notices that the connection is closed
+            if not self._parts:
+                self._parts = [memoryview(self._outgoing.seal(HEARTBEAT, 0, _EMPTY))]
+            self.send()
+            if self._parts and not self._is_partial:
+                self._outgoing.take_back()
+                self._parts = []
         finally:
             self._sending.release()
 
-    def send_last(self, kind: int, payload: bytes, seconds: float) -> None:
+    def send_last(self, kind: int, content: bytes, seconds: float) -> None:
         """Send a short message after which there is no other; give up after some seconds."""
         if not self._sending.acquire(timeout=seconds):
             return  # a call that does not end: the connection will be closed
         try:
             deadline = monotonic() + seconds
-            self._take(kind, 0, payload)
+            self._take(kind, 0, Payload.of(content))
             self.send()
             while self._parts and monotonic() < deadline:
                 self._sleep(select.POLLOUT, deadline)
@@ -379,20 +377,20 @@ class _Link:
     def receive(self) -> tuple[int, int, bytes] | None:
         """Return the next message (kind, number, payload), or None if it has not arrived yet."""
         while True:
-            buffer = self._header if self._payload is None else self._payload
-            while self._n_read < len(buffer):
-                if not self._read_into(buffer):
+            while self._n_read < len(self._buffer):
+                if not self._read_into(self._buffer):
                     return None
-            kind, number, length = _HEADER.unpack(self._header)
-            if length > MOST_BYTES:
-                raise _BadMessageError(f"sent an invalid message, of {length} bytes")
-            if self._payload is None:
-                self._payload, self._n_read = bytearray(min(length, _STEP)), 0
-            elif len(self._payload) < length:
-                self._payload.extend(bytes(min(length - len(self._payload), _STEP)))
-            if self._n_read == length:
-                payload, self._payload, self._n_read = bytes(self._payload), None, 0
-                return kind, number, payload
+            if self._header is None:
+                self._header = self._incoming.open(self._buffer)
+                self._buffer, self._n_read = bytearray(min(self._header.length, _STEP)), 0
+            header, missing = self._header, self._header.length - len(self._buffer)
+            if self._n_read == header.length:
+                check_payload(self._buffer, header)
+                content = bytes(self._buffer)
+                self._header, self._buffer, self._n_read = None, bytearray(HEADER), 0
+                return header.kind, header.number, content
+            if self._n_read == len(self._buffer):
+                self._buffer.extend(bytes(min(missing, _STEP)))
 
     def _read_into(self, buffer: bytearray) -> bool:
         """Read what has arrived; return whether that is anything."""
@@ -408,7 +406,7 @@ class _Link:
 
     def read_to_the_end(self, deadline: float) -> None:
         """Discard what the worker still sends, until it says goodbye."""
-        with suppress(OSError, MemoryError, _BadMessageError):
+        with suppress(OSError, MemoryError, BadMessageError):
             while monotonic() < deadline:
                 message = self.receive()
                 if message is None:
@@ -420,154 +418,3 @@ class _Link:
         poll = select.poll()
         poll.register(self.socket, event)
         poll.poll(1000 * max(0.0, deadline - monotonic()) + 1)
-
-
-class _Mesh:
-    """Connects a worker to all others: it calls those of lower rank, those of higher rank call."""
-
-    def __init__(
-        self, listener: socket.socket, rank: int, addresses: Sequence[Address], token: bytes
-    ) -> None:
-        self.listener, self.rank, self.addresses, self.token = listener, rank, addresses, token
-        self.deadline = monotonic() + CONNECTING
-        self.sockets: dict[int, socket.socket] = {}
-        self.callers: Queue[tuple[int, socket.socket]] = Queue()
-        self.n_pending = 0
-        self.lock = Lock()
-
-    def connect(self) -> dict[int, socket.socket]:
-        """Return the sockets by rank."""
-        alarm, bell = socket.socketpair()  # wakes the thread when everybody is there
-        accepting = Thread(target=self._accept, args=(alarm,), daemon=True)
-        accepting.start()
-        try:
-            for peer in range(self.rank):
-                self.sockets[peer] = self._call(peer)
-            while len(self.sockets) < len(self.addresses) - 1:
-                self._take_caller()
-        except BaseException:
-            for connection in self.sockets.values():
-                connection.close()
-            raise
-        finally:
-            self.deadline = 0.0
-            bell.close()
-            accepting.join()
-            alarm.close()
-            self._refuse_the_rest()
-        for connection in self.sockets.values():  # a message is sent at once, however short
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return self.sockets
-
-    def _seconds_left(self) -> float:
-        return max(0.001, self.deadline - monotonic())
-
-    # ---- calls to workers of lower rank ----------------------------------------------------------
-
-    def _call(self, peer: int) -> socket.socket:
-        why: object = "it timed out"
-        while monotonic() < self.deadline:
-            try:
-                return self._greet(peer)
-            except ConnectionRefusedError as error:
-                why = error
-                Event().wait(0.05)
-            except OSError as error:
-                why = error
-                break
-        raise ClusterError(f"Worker {self.rank} cannot connect to worker {peer}: {why}.")
-
-    def _greet(self, peer: int) -> socket.socket:
-        connection = socket.create_connection(self.addresses[peer], self._seconds_left())
-        try:
-            nonce = secrets.token_bytes(_NONCE)
-            connection.sendall(_GREETING.pack(_MAGIC, self.rank, nonce))
-            answer = self._read(connection, _NONCE + _PROOF)
-            nonces = nonce + answer[:_NONCE]
-            proof = self._proof(b"listener", self.rank, peer, nonces)
-            if not hmac.compare_digest(proof, answer[_NONCE:]):
-                raise ConnectionError("it does not know the token of this fit")
-            connection.sendall(self._proof(b"caller", self.rank, peer, nonces))
-            if self._read(connection, len(_MAGIC)) != _MAGIC:
-                raise ConnectionError("it is not a worker of this fit")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _proof(self, role: bytes, caller: int, listener: int, nonces: bytes) -> bytes:
-        """Return what only a worker with the token can compute, for this connection alone."""
-        ends = struct.pack("<III", caller, listener, len(self.addresses))
-        return hmac.digest(self.token, role + ends + nonces, "sha256")
-
-    # ---- calls of workers of higher rank ---------------------------------------------------------
-
-    def _accept(self, alarm: socket.socket) -> None:
-        """Let everybody who calls prove who it is, each in a thread: nobody can hold up others."""
-        self.listener.setblocking(False)
-        poll = select.poll()
-        poll.register(self.listener, select.POLLIN)
-        poll.register(alarm, select.POLLIN)
-        while monotonic() < self.deadline and self.listener.fileno() >= 0:
-            poll.poll(1000 * self._seconds_left())
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:  # the alarm, or one that has changed its mind
-                continue
-            with self.lock:
-                is_crowded = self.n_pending >= MOST_PENDING
-                self.n_pending += not is_crowded
-            if is_crowded:
-                connection.close()
-            else:
-                Thread(target=self._examine, args=(connection,), daemon=True).start()
-
-    def _examine(self, connection: socket.socket) -> None:
-        try:
-            magic, caller, nonce = _GREETING.unpack(self._read(connection, _GREETING.size))
-            if magic != _MAGIC or not self.rank < caller < len(self.addresses):
-                raise ConnectionError("not a worker of this fit")
-            nonces = nonce + secrets.token_bytes(_NONCE)
-            proof = self._proof(b"listener", caller, self.rank, nonces)
-            connection.sendall(nonces[_NONCE:] + proof)
-            answer = self._read(connection, _PROOF)
-            if not hmac.compare_digest(self._proof(b"caller", caller, self.rank, nonces), answer):
-                raise ConnectionError("wrong token")
-            connection.sendall(_MAGIC)
-        except OSError:
-            connection.close()
-        else:
-            self.callers.put((caller, connection))
-        finally:
-            with self.lock:
-                self.n_pending -= 1
-
-    def _read(self, connection: socket.socket, length: int) -> bytes:
-        """Read exactly so many bytes before the deadline."""
-        data = b""
-        while len(data) < length:
-            connection.settimeout(self._seconds_left())
-            part = connection.recv(length - len(data))
-            if not part:
-                raise ConnectionError("the connection was closed: the token or the fit differs")
-            data += part
-        return data
-
-    def _take_caller(self) -> None:
-        missing = [r for r in range(self.rank + 1, len(self.addresses)) if r not in self.sockets]
-        try:
-            caller, connection = self.callers.get(timeout=self._seconds_left())
-        except Empty:
-            raise ClusterError(
-                f"Worker {missing[0]} did not connect to worker {self.rank} within "
-                f"{CONNECTING:g} s."
-            ) from None
-        if caller in self.sockets:
-            connection.close()
-        else:
-            self.sockets[caller] = connection
-
-    def _refuse_the_rest(self) -> None:
-        with suppress(Empty):
-            while True:
-                self.callers.get_nowait()[1].close()

@@ -99,13 +99,14 @@ def read_dataset(arguments: Mapping[str, Any], *, where: str = "") -> Partitione
                 "of X."
             )
     arrays = {name: _aligned(value, table) for name, value in passed.items()}
-    partitions = {name: _partitions(value) for name, value in arrays.items()}
+    partitions = {name: partitions_of(value) for name, value in arrays.items()}
     n_partitions = len(partitions["X"])
     for name, own in partitions.items():
         if len(own) != n_partitions:
             raise DataError(
                 f"{where}{name} has {len(own)} partitions, but X has {n_partitions}. Take both "
-                "from the same collection, or repartition them before you separate them."
+                "from the same collection, without converting one to an array (its .values may "
+                "have fewer partitions), or repartition them before you separate them."
             )
     return PartitionedData(partitions, _lengths(arrays["X"]))
 
@@ -148,10 +149,17 @@ def _aligned(value: Any, table: Any) -> Any:
     return value
 
 
-def _partitions(value: Any) -> list[Delayed]:
-    # Optimising the graph of an array that is on the cluster already leaves nothing of it.
-    delayed = value.to_delayed(optimize_graph=not isinstance(value, da.Array))
-    return list(delayed.ravel()) if isinstance(delayed, np.ndarray) else list(delayed)
+def partitions_of(collection: Any) -> list[Delayed]:
+    """Return as many partitions as the collection says; tasks that several share have one key.
+
+    Dask's optimiser would read several files as one partition where few of their columns are
+    needed, and give tasks of each collection names of their own. The graph of an array that is on
+    the cluster already would be lost.
+    """
+    if isinstance(collection, da.Array):
+        return list(collection.to_delayed(optimize_graph=False).ravel())
+    partitions: list[Delayed] = collection.simplify().to_delayed(optimize_graph=False)
+    return partitions
 
 
 def _lengths(table: Any) -> list[int] | None:

@@ -22,7 +22,12 @@ from numpy.typing import NDArray
 
 from hedgerow._contract import internals
 from hedgerow._estimator import Estimator
-from hedgerow.dask._collections import is_collection, read_dataset, require_two_dimensions
+from hedgerow.dask._collections import (
+    is_collection,
+    partitions_of,
+    read_dataset,
+    require_two_dimensions,
+)
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.explain import shap_values as local_shap_values
 
@@ -154,7 +159,7 @@ def _of_frame(local: Any, X: dd.DataFrame, packed: Any, digest: str, method: str
                 shape=(np.nan, *example.shape[1:]),
                 meta=example,
             )
-            for part in X.to_delayed()
+            for part in partitions_of(X)
         ]
         return da.concatenate(blocks, allow_unknown_chunksizes=True)
     names = _column_names(local, example, method, list(X.columns))

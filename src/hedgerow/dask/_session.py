@@ -27,7 +27,7 @@ from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
 from hedgerow._phases import phase, recording
 from hedgerow.cluster import SocketCommunicator, SocketListener
-from hedgerow.cluster._messages import portable
+from hedgerow.cluster._processes import portable
 from hedgerow.dask._pieces import Layout, Piece, join, read_piece, stack
 from hedgerow.dask._spill import SpillFile
 from hedgerow.dask._transport import HANDLER, DaskCommunicator

@@ -25,6 +25,7 @@ from hedgerow._cuda.predictions import GpuScores
 from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.gpu_arrays import is_on_gpu
+from hedgerow._data.memory import MemoryLimit
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
@@ -70,12 +71,15 @@ class BoostedInternals(TableInternals[BoostedModel]):
         Returns the unit of a score, such as "log-odds".
     output_names : function of the model
         Returns a name for each score.
+    count_scores : function of y and the number of rows
+        Returns how many scores a row of a training set has.
     """
 
     task: Task
     scores: Callable[..., Floats]
     unit: Callable[[BoostedModel], str]
     output_names: Callable[[BoostedModel], list[str]]
+    count_scores: Callable[[Any, int], int]
 
 
 def _nothing(_: GpuScores) -> None:
@@ -159,10 +163,11 @@ class GradientBoosting(TableEstimator):
         -------
         self
         """
+        limit = None if memory_limit is None else MemoryLimit(memory_limit)  # before y is read
         y, sample_weight, groups = fit_columns(X, y, sample_weight, groups)
         arguments = FitArguments(
             *(X, y, sample_weight, groups, eval_set, eval_names, callbacks),
-            *(init_model, checkpoint, checkpoint_every, memory_limit, fit_offset(X, offset)),
+            *(init_model, checkpoint, checkpoint_every, limit, fit_offset(X, offset)),
         )
         return self._fit(arguments)
 
@@ -301,7 +306,13 @@ class GradientBoosting(TableEstimator):
             scores=self._scores,
             unit=self._unit,
             output_names=self._output_names,
+            count_scores=self._count_scores,
         )
+
+    def _count_scores(self, y: Any, n_rows: int) -> int:
+        classes, target = self._task.learn_target(y, n_rows, self.loss)
+        n_targets = self._task.count_targets(classes, target)
+        return self._task.choose_loss(self, classes, n_targets).n_outputs
 
     def _matrix(self, X: Any) -> NDArray[Any]:
         model: BoostedModel = self._fitted_model()

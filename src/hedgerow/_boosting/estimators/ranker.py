@@ -19,6 +19,7 @@ from hedgerow._boosting.ranking_metrics import ALL, mean_quality
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._cuda.predictions import GpuScores
+from hedgerow._data.memory import MemoryLimit
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.ranking_queries import (
     QueryNumbers,
@@ -142,6 +143,7 @@ class GradientBoostingRanker(OneScore):
         self
         """
         check_parameters(self)
+        limit = None if memory_limit is None else MemoryLimit(memory_limit)  # before y is read
         y, sample_weight, qid = fit_columns(X, y, sample_weight, qid)
         features, query = self._split_queries(X, qid, group)
         arguments = FitArguments(
@@ -154,7 +156,7 @@ class GradientBoostingRanker(OneScore):
             init_model=init_model,
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
-            memory_limit=memory_limit,
+            memory_limit=limit,
             offset=fit_offset(X, offset),
         )
         return self._fit(arguments)
@@ -244,6 +246,9 @@ class GradientBoostingRanker(OneScore):
     def __hedgerow__(self) -> RankerInternals:
         """Return what other packages of the library may use."""
         return RankerInternals(**vars(super().__hedgerow__()), split_queries=self._split_queries)
+
+    def _count_scores(self, y: Any, n_rows: int) -> int:  # noqa: ARG002
+        return 1
 
     def _split_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, QueryNumbers]:
         """Return the features of a table and the index of each row's query."""

@@ -43,7 +43,7 @@ from hedgerow._cuda.device import device_index
 from hedgerow._cuda.support import require_supported
 from hedgerow._data.gpu_table import as_gpu_table
 from hedgerow._data.intake import Table, TableSchema, learn_schema
-from hedgerow._data.memory import require_memory
+from hedgerow._data.memory import MemoryLimit
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sources import refuse_more_rows
 from hedgerow._data.target import (
@@ -90,7 +90,7 @@ class FitArguments:
     init_model: Any = None
     checkpoint: Any = None
     checkpoint_every: Any = 10
-    memory_limit: Any = None
+    memory_limit: MemoryLimit | None = None
     offset: Any = None
 
 
@@ -443,7 +443,7 @@ def read_problem(
     """Read the training data: what is to be learned, and the rows."""
     params = settings.params
     if arguments.memory_limit is not None:  # with several outputs it will be more
-        require_memory(arguments.memory_limit, settings.estimator, arguments.X)
+        arguments.memory_limit.require(settings.estimator, arguments.X)
     if initial_model is None:
         schema, table = _learn_on_gpu(arguments.X, params) or learn_schema(
             arguments.X,
@@ -463,8 +463,8 @@ def read_problem(
         require_bins_suffice(params, initial_model)
     loss = task.choose_loss(params, classes, task.count_targets(classes, target))
     if arguments.memory_limit is not None:
-        require_memory(
-            *(arguments.memory_limit, settings.estimator, arguments.X, loss.n_outputs),
+        arguments.memory_limit.require(
+            *(settings.estimator, arguments.X, loss.n_outputs),
             has_weights=arguments.sample_weight is not None,
             has_offset=arguments.offset is not None,
         )
