@@ -26,6 +26,7 @@ from hedgerow._data.target import (
     read_number_columns,
     read_probabilities,
 )
+from hedgerow._reporting.any_model import fitted_part
 from hedgerow._svm import OneClassSVM
 from hedgerow._types import Floats, Indices
 from hedgerow._validation.predictions import with_offset
@@ -292,7 +293,7 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
 
 def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
     """Return the intervals of a calibrated model; None if it is not calibrated."""
-    if getattr(internals(model).model(), "residuals", None) is None:
+    if fitted_part(model, "residuals") is None:
         return None
     coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
     nominal = sorted({*COVERAGES, coverage})

@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow._data.sources import has_rows
 from hedgerow._data.target import read_weights
+from hedgerow._reporting.any_model import with_trees
 from hedgerow._reporting.columns import Column, RowIds, read_columns, read_row_ids
 from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram_bars
 from hedgerow._reporting.features import (
@@ -43,8 +44,8 @@ from hedgerow._reporting.outcomes import (
 from hedgerow._reporting.profile import data_profile
 from hedgerow._reporting.threshold import threshold_payload
 from hedgerow._reporting.training import parameter_table, reproducibility, training_summary
-from hedgerow._reporting.verdict import verdict
-from hedgerow._reporting.what_if import what_if_payload
+from hedgerow._reporting.verdict import title_of, verdict
+from hedgerow._reporting.what_if import explained_class, what_if_payload
 from hedgerow._types import Floats
 from hedgerow.exceptions import DataError
 
@@ -56,7 +57,7 @@ MOST_TARGETS = 6  # with curves
 class ReportOptions:
     """The arguments of `report`."""
 
-    title: str
+    title: str | None
     target_name: str
     n_mistakes: int
     n_bootstrap: int
@@ -77,6 +78,7 @@ def summarise(
     """Return the contents of the report of a model on a dataset."""
     if not has_rows(X):
         raise DataError("X has 0 sample(s); a report needs rows to evaluate a model on.")
+    passed, model = model, with_trees(model)
     outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
@@ -88,11 +90,10 @@ def summarise(
     kinds = mistake_kinds(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
-        "title": options.title,
         "target": options.target_name,
         "data": data_profile(columns, outcomes, order),
         "targets": [_target(outcome) for outcome in outcomes],
-        "training": training_summary(model),
+        "training": training_summary(passed),
         "outcomes": [_evaluate(outcome, weights, options, n_dots) for outcome in outcomes],
         "is_weighted": weights is not None,
         "has_offset": offset is not None,
@@ -108,9 +109,12 @@ def summarise(
             *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name)
         ),
         **_trees(model, columns, order, outcomes, kinds, ids, options),
-        "parameters": parameter_table(model),
-        "reproducibility": reproducibility(model),
+        "parameters": parameter_table(passed),
+        "reproducibility": reproducibility(passed),
     }
+    summary["title"] = (
+        title_of(outcomes, options.target_name) if options.title is None else options.title
+    )
     summary["verdict"] = verdict(summary, outcomes[0])
     return plain(summary)
 
@@ -184,10 +188,11 @@ def _trees(
             for label, group in groups.items()
             if group
         ]
-        explained = what_if["explained"]
+        explained = explained_class(what_if["explained"], outcomes[0])
         if "names" in explained:
             explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
-            explained["what"] = score_label(trees.unit, trees.output_names, options.target_name)
+            explained["what"] = score_label(trees.unit, explained["names"], options.target_name)
+        what_if["explained"] = explained
     payload = trees_payload(trees, options.target_name)
     payload["output_names"] = [renamed(name, outcomes) for name in payload["output_names"]]
     return {"trees": payload, "what_if": what_if}
