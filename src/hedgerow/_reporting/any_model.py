@@ -42,7 +42,8 @@ def with_trees(model: Any) -> Any:
 
 def fitted_part(model: Any, part: str) -> Any:
     """Return a part of the fitted model of an estimator of this library, None if it has none."""
-    return getattr(internals(model).model(), part, None) if isinstance(model, Estimator) else None
+    is_ours = hasattr(model, "__hedgerow__")
+    return getattr(internals(model).model(), part, None) if is_ours else None
 
 
 def last_step(model: Any) -> Any:

@@ -118,10 +118,12 @@ def mistakes_summary(
     columns: Sequence[Column],
     ids: RowIds,
     target_name: str,
+    why_not: str | None = None,
 ) -> dict[str, Any]:
     """Return the worst rows of each kind: truth, prediction, features and a waterfall.
 
-    Columns are sorted by importance, the most important first.
+    Columns are sorted by importance, the most important first. There are no waterfalls if
+    `why_not` is a reason.
     """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {
@@ -132,7 +134,10 @@ def mistakes_summary(
     if not rows:
         why = "n_mistakes is 0." if kinds else "there are none on these rows."
         return {"absent": why}
-    waterfalls, reason = _waterfalls(model, X, outcome, rows, outcome.name or target_name)
+    waterfalls: dict[int, dict[str, Any] | None] = dict.fromkeys(rows)
+    reason = why_not
+    if reason is None:
+        waterfalls, reason = _waterfalls(model, X, outcome, rows, outcome.name or target_name)
     return {
         "target": outcome.name,
         "id_name": ids.name,

@@ -47,10 +47,12 @@ from hedgerow._reporting.training import parameter_table, reproducibility, train
 from hedgerow._reporting.verdict import title_of, verdict
 from hedgerow._reporting.what_if import explained_class, what_if_payload
 from hedgerow._types import Floats
+from hedgerow._validation import CrossValidation
 from hedgerow.exceptions import DataError
 
 N_START_ROWS = 12
 MOST_TARGETS = 6  # with curves
+TRAINED_ON_THESE = "the model, unlike those of the folds, was trained on these rows."
 
 
 @dataclass(frozen=True)
@@ -74,18 +76,21 @@ def summarise(
     sample_weight: Any = None,
     qid: Any = None,
     offset: Any = None,
+    folds: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """Return the contents of the report of a model on a dataset."""
     if not has_rows(X):
         raise DataError("X has 0 sample(s); a report needs rows to evaluate a model on.")
     passed, model = model, with_trees(model)
-    outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class)
+    outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class, folds)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
     columns = read_columns(model, X)
     ids = read_row_ids(X)
     importances = importance_summary(model, columns)
-    shuffled = shuffled_summary(model, X, y, offset, columns, outcomes)
+    shuffled: dict[str, Any] = {"absent": TRAINED_ON_THESE}
+    if folds is None:
+        shuffled = shuffled_summary(model, X, y, offset, columns, outcomes)
     order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
     kinds = mistake_kinds(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
@@ -95,6 +100,7 @@ def summarise(
         "targets": [_target(outcome) for outcome in outcomes],
         "training": training_summary(passed),
         "outcomes": [_evaluate(outcome, weights, options, n_dots) for outcome in outcomes],
+        "n_folds": None if folds is None else len(folds.folds),
         "is_weighted": weights is not None,
         "has_offset": offset is not None,
         "n_drawn": MOST_TARGETS,
@@ -106,7 +112,8 @@ def summarise(
         "shap": shap_summary(model, X, outcomes, options.target_name),
         "effects": effect_summary(model, X, columns, outcomes, order, options.target_name),
         "mistakes": mistakes_summary(
-            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name)
+            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name),
+            why_not=None if folds is None else TRAINED_ON_THESE,
         ),
         **_trees(model, columns, order, outcomes, kinds, ids, options),
         "parameters": parameter_table(passed),

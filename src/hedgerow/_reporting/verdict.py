@@ -22,10 +22,13 @@ MOST_NAMED = 4  # classes of a title
 def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
     """Return one or two sentences for a reader in a hurry."""
     metrics = {metric["name"]: metric for metric in summary["outcomes"][0]["metrics"]}
-    n_targets = len(summary["outcomes"])
+    n_targets, n_folds = len(summary["outcomes"]), summary["n_folds"]
+    on = f"On {_rows(outcome.n_rows)}"
+    if n_folds is not None:
+        on = f"In {n_folds}-fold cross-validation on {_rows(outcome.n_rows)}"
     if n_targets == 1:
-        return _sentence(outcome, metrics, summary["target"])
-    sentence = _sentence(outcome, metrics, outcome.name)
+        return _sentence(outcome, metrics, summary["target"], on)
+    sentence = _sentence(outcome, metrics, outcome.name, on)
     return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {sentence}"
 
 
@@ -55,8 +58,7 @@ def _choice_of(outcome: ClassOutcome) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str) -> str:
-    on = f"On {_rows(outcome.n_rows)}"
+def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str, on: str) -> str:
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome, metrics, on)
     if isinstance(outcome, NumberOutcome):

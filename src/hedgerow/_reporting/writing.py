@@ -14,10 +14,12 @@ from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._model_file.atomic import check_target, file_name, write_atomically
-from hedgerow._params import Number
+from hedgerow._params import Number, short_repr
 from hedgerow._reporting.any_model import reported_model
+from hedgerow._reporting.fold_models import require_each_row_once
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
+from hedgerow._validation import CrossValidation
 from hedgerow._validation.fold_data import count_rows, require_rows
 from hedgerow.exceptions import ParameterError
 
@@ -38,6 +40,7 @@ def report(
     title: str | None = None,
     target_name: str | None = None,
     positive_class: Any = None,
+    cross_validation: CrossValidation | None = None,
     n_mistakes: int = 3,
     n_bootstrap: int = 200,
     random_state: int = 0,
@@ -79,9 +82,14 @@ def report(
         Name of the target; by default the name of y, if it has one.
     positive_class : class label, optional
         The positive class of the confusion matrix, the metrics, the curves, the SHAP values, the
-        partial dependence and the mistakes; by default the second of two classes. The reader of
-        the page can choose another one for the confusion matrix and the curves. With more than two
-        classes, its curves come first, and SHAP values are those of its score.
+        partial dependence and the mistakes; by default the one with which the command line trained
+        the model, or the second of two classes. The reader of the page can choose another one for
+        the confusion matrix and the curves. With more than two classes, its curves come first, and
+        SHAP values are those of its score.
+    cross_validation : CrossValidation, optional
+        The result of `hedgerow.cross_validate` for the same rows. Metrics, curves and mistakes are
+        then of its out-of-fold predictions, so that X may be the rows that the model was trained
+        on. The folds must test each row once.
     n_mistakes : int
         How many of the worst mistakes of each kind to show: false positives and false negatives,
         or over- and under-predictions. At most 50.
@@ -113,6 +121,7 @@ def report(
     _check_number("n_bootstrap", n_bootstrap)
     _check_number("random_state", random_state)
     _check_positive_class(model, positive_class)
+    _check_cross_validation(cross_validation)
     _check_texts(title=title, target_name=target_name)
     name = _check_path(path)
     options = ReportOptions(
@@ -121,15 +130,17 @@ def report(
         n_mistakes=n_mistakes,
         n_bootstrap=n_bootstrap,
         seed=random_state,
-        positive_class=positive_class,
+        positive_class=_positive_class(model, positive_class),
     )
     if isinstance(X, ParquetTable):
         offset = fit_offset(X, offset)
         X, y, sample_weight, qid, offset = _sample(X, y, sample_weight, qid, offset, random_state)
     if offset is not None:
         require_rows("offset", offset, count_rows("X", X))
+    if cross_validation is not None:
+        require_each_row_once(cross_validation, count_rows("X", X))
     by_row = {"sample_weight": sample_weight, "qid": qid, "offset": offset}
-    summary = summarise(model, X, y, options, **by_row)
+    summary = summarise(model, X, y, options, **by_row, folds=cross_validation)
     from hedgerow._reporting.rendering import render
 
     # A lone surrogate, which a name may contain, cannot be encoded: it becomes "?".
@@ -176,6 +187,22 @@ def _check_positive_class(model: Any, positive_class: Any) -> None:
         raise ParameterError(
             f"positive_class={positive_class!r} is not allowed; the classes are "
             f"{listed(classes.tolist())}."
+        )
+
+
+def _positive_class(model: Any, positive_class: Any) -> Any:
+    """Return the positive class, by default the one that the command line recorded."""
+    recorded = getattr(model, "positive_class_", None)
+    if positive_class is None and recorded in getattr(model, "classes_", ()):
+        return recorded
+    return positive_class
+
+
+def _check_cross_validation(result: Any) -> None:
+    if not (result is None or isinstance(result, CrossValidation)):
+        raise ParameterError(
+            f"cross_validation={short_repr(result)} is not allowed; it must be what "
+            "hedgerow.cross_validate returns, or None."
         )
 
 
