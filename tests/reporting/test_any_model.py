@@ -16,7 +16,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -162,3 +162,38 @@ def test_columns_in_another_order_keep_their_importances() -> None:
         for effects in (one["effects"], other["effects"])
     ]
     assert curves[0] == curves[1]
+
+
+def test_a_cross_validation_is_reported_by_its_out_of_fold_predictions() -> None:
+    model = hr.GradientBoostingClassifier(n_estimators=5).fit(X, TWO)
+    result = hr.cross_validate(model, X, TWO, cv=3)
+    summary = summarise(model, X, TWO, OPTIONS, folds=result)
+    metrics = metrics_of(summary)
+    assert metrics["log loss"] == pytest.approx(log_loss(TWO, result.oof_prediction))
+    assert metrics["ROC AUC"] == pytest.approx(roc_auc_score(TWO, result.oof_prediction[:, 1]))
+    assert summary["verdict"].startswith("In 3-fold cross-validation on 300 rows, ")
+    assert "absent" in summary["shuffled"]
+    assert summary["mistakes"]["no_waterfall"] is not None
+    assert "out-of-fold predictions" in render(summary)
+
+
+def test_out_of_fold_predictions_add_the_offset_of_each_row() -> None:
+    offset = np.linspace(-1.0, 1.0, len(X))
+    counts = np.random.RandomState(0).poisson(np.exp(offset) + X["flag"])
+    model = hr.GradientBoostingRegressor(loss="poisson", n_estimators=5)
+    result = hr.cross_validate(model, X, counts, cv=3, offset=offset)
+    model.fit(X, counts, offset=offset)
+    summary = summarise(model, X, counts, OPTIONS, offset=offset, folds=result)
+    metrics = metrics_of(summary)
+    expected = mean_poisson_deviance(counts, result.oof_prediction)
+    assert metrics["poisson deviance"] == pytest.approx(expected)
+    assert metrics["RMSE"] == pytest.approx(np.sqrt(np.mean((counts - result.oof_prediction) ** 2)))
+
+
+def test_a_cross_validation_of_other_rows_is_refused(tmp_path: Path) -> None:
+    model = hr.DecisionTreeClassifier(max_depth=2).fit(X, TWO)
+    result = hr.cross_validate(model, X, TWO, cv=3)
+    with pytest.raises(ParameterError, match="each of the 100 rows of X must be in one"):
+        hr.report(model, NEW, NEW_TWO, tmp_path / "a.html", cross_validation=result)
+    with pytest.raises(ParameterError, match=r"hedgerow\.cross_validate returns"):
+        hr.report(model, X, TWO, tmp_path / "a.html", cross_validation=3)
