@@ -129,7 +129,10 @@ IMPORTS = {
     "cluster": {*MODELS, "_model_file"},
     "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
     "plot": {*MODELS, "_validation", "explain", "theory"},
-    "_reporting": {*MODELS, "_export", "_model_file", "_validation", "explain", "plot"},
+    "_reporting": {
+        *MODELS,
+        *("_export", "_import", "_model_file", "_validation", "explain", "plot"),
+    },
     "_cli": {
         *MODELS,
         *("_export", "_import", "_model_file", "_validation", "_reporting", "explain", "hedgerow"),

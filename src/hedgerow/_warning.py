@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import currentframe
@@ -54,6 +54,11 @@ def warn_user(
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARY_FOLDERS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def unmentioned(subjects: Sequence[str]) -> list[str]:
+    """Return the subjects that this call has not warned about, and record them."""
+    return [subject for subject in subjects if not _is_repeated(subject, subject)]
 
 
 def _is_repeated(message: str, about: str | None) -> bool:

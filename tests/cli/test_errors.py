@@ -566,3 +566,63 @@ def test_a_signal_ends_a_process_with_its_code_and_no_file(place, sent, code, me
     assert err.splitlines()[-1] == b"hedgerow: " + message
     assert b"Traceback" not in err
     assert everything_in(place) == before
+
+
+@pytest.fixture
+def own_files(classes, new, tmp_path):
+    """Make a table, a model, and other names of the table: a symbolic and a hard link."""
+    table, model = tmp_path / "in.csv", tmp_path / "model.hedgerow"
+    table.write_bytes(new.read_bytes())
+    model.write_bytes(classes.read_bytes())
+    (tmp_path / "symbolic.csv").symlink_to(table)
+    (tmp_path / "hard.csv").hardlink_to(table)
+    (tmp_path / "page.html").hardlink_to(table)
+    (tmp_path / "report.html").symlink_to(table)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(f"predict model.hedgerow in.csv -o {name}.csv" for name in ("in", "symbolic", "hard")),
+        "predict model.hedgerow symbolic.csv -o ./in.csv",
+        "explain model.hedgerow in.csv -o in.csv",
+        "report model.hedgerow page.html --format csv --target answer -o page.html",
+        "train report.html --format csv --target answer --out .",
+        "train in.csv --target answer --out .",
+        "train in.csv --target answer --test report.html --format csv --out .",
+        "convert model.hedgerow model.hedgerow",
+    ],
+)
+def test_an_input_is_not_overwritten(run, own_files, monkeypatch, command):
+    from hedgerow._cli import dataset
+
+    def no_work(*_, **__):
+        raise AssertionError("worked before files were compared")
+
+    before = {path.name: path.read_bytes() for path in own_files.iterdir()}
+    monkeypatch.chdir(own_files)
+    for module, name in ((hr, "read_model"), (dataset, "read_file")):
+        monkeypatch.setattr(module, name, no_work)
+    answer = run(*command.split())
+    assert answer.code == 2
+    assert "it is the input" in answer.err
+    assert {path.name: path.read_bytes() for path in own_files.iterdir()} == before
+
+
+def test_parquet_files_of_a_folder_are_not_overwritten(run, classes, tmp_path):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    make_people(20).to_parquet(parts / "a.parquet")
+    before = (parts / "a.parquet").read_bytes()
+    answer = run("predict", classes, parts, "--out-of-core", "-o", parts / "a.parquet")
+    assert answer.code == 2
+    assert "it is the input" in answer.err
+    assert (parts / "a.parquet").read_bytes() == before
+
+
+def test_a_report_is_a_web_page(run, classes, new, tmp_path):
+    answer = run("report", classes, new, "--target", "answer", "-o", tmp_path / "a.pdf")
+    assert answer.code == 2
+    assert "must end in .html, .htm" in answer.err
+    assert not list(tmp_path.iterdir())

@@ -91,7 +91,7 @@ def test_a_row_is_explained_as_a_sum(run, numbers, new, table):
 
 def test_all_rows_are_explained_by_the_largest_columns(run, classes, new):
     lines = run("explain", classes, new, "--top", 3).out.splitlines()
-    assert lines[0] == "mean absolute Shapley value of each column, 60 rows (log-odds)"
+    assert lines[0] == "mean absolute Shapley value of each column, 60 rows (log-odds of yes)"
     sizes = [float(line.split()[1]) for line in lines[1:]]
     assert len(sizes) == 3
     assert sizes == sorted(sizes, reverse=True)

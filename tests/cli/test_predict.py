@@ -211,3 +211,42 @@ def test_an_offset_for_a_model_without_scores_is_refused(run, people, tmp_path):
     answer = run("train", people, *options, "--offset", "member", "--out", tmp_path, *FEW)
     assert answer.code != 0
     assert "--offset: a RandomForestRegressor has no scores" in answer.err
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_formulas_are_escaped_in_csv_files(run, tmp_path, ending):
+    labels = np.array(["=HYPERLINK(1)", "@SUM(1)", "fine"])
+    table = make_people(60).assign(label=labels[np.arange(60) % 3])
+    table["=id"] = np.where(np.arange(60) % 2, "+1", "a=b")
+    model = hr.GradientBoostingClassifier(n_estimators=3).fit(table[["age"]], table["label"])
+    model.save(tmp_path / "m.hedgerow")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / f"p{ending}"
+    options = ("predict", tmp_path / "m.hedgerow", tmp_path / "t.csv", "--proba", "--id", "=id")
+    assert run(*options, "-o", out).code == 0
+    plain = pd.read_csv(out, float_precision="round_trip")
+    assert run(*options, "--escape-formulas", "-o", out).code == 0
+    escaped = pd.read_csv(out, float_precision="round_trip")
+    cells = [*escaped.columns, *escaped["'=id"], *escaped["prediction"]]
+    assert not [cell for cell in cells if cell[0] in "=+-@"]
+    assert set(escaped["prediction"]) <= {"'=HYPERLINK(1)", "'@SUM(1)", "fine"}
+    assert set(escaped["'=id"]) == {"'+1", "a=b"}
+    numbers = plain.columns.drop(["=id", "prediction"])
+    pd.testing.assert_frame_equal(escaped[numbers], plain[numbers])
+    assert run(*options, "--escape-formulas").out.startswith("'=id,")
+    answer = run(*options, "--escape-formulas", "-o", tmp_path / "p.parquet")
+    assert answer.code == 2
+    assert "--escape-formulas is for CSV" in answer.err
+
+
+def test_formulas_are_escaped_in_explanations(run, tmp_path):
+    table = make_people(60).rename(columns={"age": "=age"})
+    model = hr.GradientBoostingRegressor(n_estimators=3).fit(table[["=age"]], table["amount"])
+    model.save(tmp_path / "m.hedgerow")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    answer = run(
+        *("explain", tmp_path / "m.hedgerow", tmp_path / "t.csv", "--rows", "0-1"),
+        *("--escape-formulas", "-o", "-"),
+    )
+    assert answer.out.splitlines()[0] == "row,output,base value,'=age"
+    assert all(float(line.split(",")[2]) for line in answer.out.splitlines()[1:])

@@ -2,13 +2,14 @@
 
 import io
 import json
+import re
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_poisson_deviance
 from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
@@ -118,8 +119,22 @@ def test_folds_judge_and_the_model_is_of_all_rows(people, train):
     assert set(answer["test"]["standard_deviation"]) == {"rmse", "mae", "r2"}
 
 
-def test_folds_have_no_report_and_the_summary_says_so(run, people, tmp_path):
-    options = ("train", people, "--target", "amount", *without("amount"), "--cv", 3)
+def test_folds_have_a_report_of_out_of_fold_predictions(run, people, tmp_path):
+    pytest.importorskip("altair")
+    options = ("train", people, "--target", "answer", *without("answer"), "--cv", 3)
+    answer = run(*options, "--positive-class", "no", *FEW, "--out", tmp_path)
+    assert answer.code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "In 3-fold cross-validation on 300 rows" in page
+    assert "<title>Answer: no or yes</title>" in page
+    test = json.loads((tmp_path / "metrics.json").read_text())["test"]
+    # The mean over folds of (nearly) equal size is the accuracy of all out-of-fold predictions.
+    shown = re.search(r"Accuracy</th>.*?<td class=\"n strong\">([.0-9]+)</td>", page, re.I | re.S)
+    assert float(shown[1]) == pytest.approx(test["metrics"]["accuracy"], abs=5e-4)
+
+
+def test_without_a_test_set_there_is_no_report_and_the_summary_says_so(run, people, tmp_path):
+    options = ("train", people, "--target", "amount", *without("amount"), "--test-size", 0)
     answer = run(*options, *FEW, "--out", tmp_path)
     assert "no report: there is no test set to report on" in answer.out
 
@@ -426,3 +441,77 @@ def test_standard_input_is_a_file_like_others(train, people, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(people.read_bytes())))
     _, model = train("-", *options)
     assert same_model(model, expected, pd.read_csv(people, float_precision="round_trip")[FEATURES])
+
+
+@pytest.mark.parametrize("way", [("--cv", 3), ("--test-size", 0.3)])
+def test_counts_are_measured_by_the_deviance_of_their_training(train, run, tmp_path, way):
+    table = make_people()
+    table["claims"] = np.random.default_rng(0).poisson(np.where(table["age"] > 50, 3.0, 1.0))
+    table[[*FEATURES, "claims"]].to_csv(tmp_path / "t.csv", index=False)
+    answer, model = train(tmp_path / "t.csv", "--target", "claims", "--task", "counts", *way)
+    assert next(iter(answer["test"]["metrics"])) == "poisson_deviance"
+    evaluation = run(
+        *("evaluate", tmp_path / "out/model.hedgerow", tmp_path / "t.csv"),
+        *("--target", "claims", "--json"),
+    )
+    metrics = json.loads(evaluation.out)["metrics"]
+    read = pd.read_csv(tmp_path / "t.csv", float_precision="round_trip")
+    expected = mean_poisson_deviance(read["claims"], model.predict(read[FEATURES]))
+    assert metrics["poisson_deviance"] == pytest.approx(expected)
+
+
+def test_the_positive_class_is_remembered(train, run, people, tmp_path):
+    options = ("--target", "answer", *without("answer"), "--positive-class", "no")
+    _, model = train(people, *options)
+    assert model.positive_class_ == "no"
+    file = tmp_path / "out" / "model.hedgerow"
+    json_file, again = tmp_path / "m.json", tmp_path / "again.hedgerow"
+    assert run("convert", file, json_file).code == run("convert", json_file, again).code == 0
+    assert again.read_bytes() == file.read_bytes()
+    answers = [
+        json.loads(run("evaluate", file, people, "--target", "answer", *more, "--json").out)
+        for more in ((), ("--positive-class", "no"), ("--positive-class", "yes"))
+    ]
+    assert answers[0] == answers[1] != answers[2]
+    assert "precision" in answers[0]["metrics"]
+    explained = [
+        json.loads(run("explain", file, people, "--rows", "0", *more, "--json").out)["outputs"]
+        for more in ((), ("--positive-class", "yes"))
+    ]
+    of_no, of_yes = explained[0]["no"], explained[1]["yes"]
+    assert of_no["base_value"] == -of_yes["base_value"]
+    of_no, of_yes = (one["rows"][0]["values"] for one in (of_no, of_yes))
+    assert of_no == {name: -value for name, value in of_yes.items()}
+    assert "(log-odds of no)" in run("explain", file, people).out
+    assert json.loads(run("inspect", file, "--json").out)["positive_class"] == "no"
+
+
+def test_a_report_follows_the_remembered_class(people, train, tmp_path):
+    pytest.importorskip("altair")
+    options = ("--target", "answer", *without("answer"), "--positive-class", "no")
+    _, model = train(people, *options)
+    table = pd.read_csv(people)
+    hr.report(model, table[FEATURES], table["answer"], tmp_path / "r.html", n_bootstrap=0)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<title>Answer: no or yes</title>" in page
+    assert "log-odds of no" in page
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_with_the_same_marker_share_a_warning(run, tmp_path, ending):
+    numbers = np.random.default_rng(0).integers(0, 1000, (60, 5))
+    table = pd.DataFrame(numbers.astype(str), columns=list("abcde"))
+    table.iloc[::9] = "?"
+    table["code"] = [f"0{j}" for j in range(60)]
+    table["y"] = np.arange(60) % 2
+    write = table.to_csv if ending == "csv" else table.to_parquet
+    write(tmp_path / f"t.{ending}", index=False)
+    answer = run(
+        *("train", tmp_path / f"t.{ending}", "--target", "y", *FEW),
+        *("--out", tmp_path / "out", "--no-report"),
+    )
+    (line,) = [line for line in answer.err.splitlines() if "?" in line]
+    assert line == (
+        "hedgerow: warning: 5 columns contain '?' among numbers and are read as categorical "
+        "('a', 'b', 'c' and 2 more). If that means missing, use --na '?'."
+    )

@@ -309,7 +309,60 @@ def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Brow
     browser.wait_for(f"{paper} !== {json.dumps(light)}")
     browser.ask("document.getElementById('theme').click()")
     assert browser.ask(paper) == light
-    assert browser.ask("document.getElementById('theme').getAttribute('aria-pressed')") == "false"
+    assert browser.ask("document.getElementById('theme').textContent") == "Dark mode"
+    browser.ask("document.getElementById('theme').click()")
+    assert browser.ask("document.getElementById('theme').textContent") == "Light mode"
+
+
+def test_a_script_that_is_not_the_pages_does_not_run(
+    browser: Browser, reports: dict[str, tuple[Any, Path]], tmp_path: Path
+) -> None:
+    page, _, end = reports["numbers"][1].read_text(encoding="utf-8").rpartition("</body>")
+    other = tmp_path / "other.html"
+    other.write_text(f"{page}<script>window.foreign = 1;</script></body>{end}", encoding="utf-8")
+    browser.open(other)
+    assert browser.ask("window.foreign === undefined")
+    assert any("Content Security Policy" in error for error in browser.errors)
+
+
+def test_names_that_every_object_has_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    names = {"size": "__proto__", "color": "constructor", "city": "toString"}
+    rows, new = X.rename(columns=names), NEW.rename(columns=names)
+    labels = np.array(["__proto__", "valueOf", "hasOwnProperty"])
+    for n_classes in (2, 3):
+        y, new_y = (
+            labels[np.digitize(v, [1.0, 2.5][: n_classes - 1])] for v in (NUMBER, NEW_NUMBER)
+        )
+        model = hr.GradientBoostingClassifier(n_estimators=4).fit(rows, y)
+        path = tmp_path / f"{n_classes}.html"
+        hr.report(model, new, new_y, path, n_bootstrap=2, target_name="__proto__")
+        browser.errors.clear()
+        browser.open(path)
+        assert browser.errors == []
+        texts = browser.ask(
+            "Array.from(document.querySelectorAll('[data-chart] svg text'), (t) => t.textContent)"
+        )
+        shown = {text.removeprefix("\u2060") for text in texts}
+        assert {"__proto__", "constructor", "toString"} <= shown
+        assert browser.ask("document.querySelectorAll('[data-chart]:not(:has(svg))').length") == 0
+
+
+def test_contributions_follow_the_positive_class(browser: Browser, tmp_path: Path) -> None:
+    two, new_two = (np.where(y > 2.0, "yes", "no") for y in (NUMBER, NEW_NUMBER))
+    for model in (hr.GradientBoostingClassifier(n_estimators=8), hr.DecisionTreeClassifier()):
+        model.fit(X, two)
+        hr.report(model, NEW, new_two, tmp_path / "no.html", n_bootstrap=2, positive_class="no")
+        browser.open(tmp_path / "no.html")
+        found = browser.ask("hedgerowWhatIf.explain()")
+        row = browser.ask("hedgerowWhatIf.whatIf.rows[0].row")
+        expected = hr.explain.shap_values(model, NEW.iloc[[row]])
+        assert list(found["values"].values()) == pytest.approx(list(-expected.values[0]))
+        base = expected.base_values[0]
+        mirrored = 1.0 - base if expected.unit == "probability" else -base
+        assert found["base"] == [pytest.approx(mirrored)]
+        browser.wait_for("document.querySelector('#contributions caption') !== null")
+        caption = browser.ask("document.querySelector('#contributions caption').textContent")
+        assert f"{expected.unit} of no" in caption
 
 
 @pytest.mark.parametrize("width", [320, 390])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
@@ -23,8 +24,10 @@ pytest.importorskip("jinja2")
 pytest.importorskip("vl_convert")
 
 from hedgerow._reporting.charts import charts_of, shared_domain
+from hedgerow._reporting.outcomes import ClassOutcome, NumberOutcome
 from hedgerow._reporting.rendering import json_text, render
 from hedgerow._reporting.summary import ReportOptions, summarise
+from hedgerow._reporting.verdict import title_of
 
 EVIL = "</script><script>alert('x')</script>"
 X, NEW = (table(n, seed).rename(columns={"size": EVIL}) for n, seed in ((300, 0), (100, 7)))
@@ -111,8 +114,8 @@ def test_a_page_of_a_model_without_trees_says_why() -> None:
 def test_panels_of_partial_dependence_have_one_scale(summary: dict[str, Any]) -> None:
     panels = [chart["spec"] for chart in charts_of(summary) if chart["place"] == "effects"]
     assert len(panels) == 6
-    scales = [layer["encoding"]["y"]["scale"] for panel in panels for layer in panel["layer"]]
-    domains = {tuple(scale["domain"]) for scale in scales if scale["range"][1] == 0}
+    scales = [layer["encoding"]["y"].get("scale") for panel in panels for layer in panel["layer"]]
+    domains = {tuple(scale["domain"]) for scale in scales if scale and scale["range"][1] == 0}
     assert len(domains) == 1
     values = [p["y"] for curve in summary["effects"]["curves"] for p in curve["points"]]
     (domain,) = domains
@@ -184,6 +187,49 @@ def test_the_curves_of_the_positive_class_come_first() -> None:
     assert list(dict.fromkeys(curves)) == ["2", "0", "1"]
 
 
+def test_only_the_scripts_and_the_style_of_the_page_are_allowed(page: str) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    allowed = dict(part.split(" ", 1) for part in unescape(policy[1]).split("; "))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+
+    def hash_of(text: str) -> str:
+        digest = hashlib.sha256(text.encode()).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+    assert len(scripts) == 2
+    assert allowed == {
+        "default-src": "'none'",
+        "script-src": " ".join(map(hash_of, scripts)),
+        "style-src-elem": hash_of(style),
+        "style-src-attr": "'unsafe-inline'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_text_of_users_is_not_a_template(summary: dict[str, Any]) -> None:
+    title = "{page size} {{ summary.target }} {% if %}"
+    page = render(summary | {"title": title})
+    assert f"<title>{title}</title>" in page
+    assert re.search(r"a single file of \d\.\d MB and", page)
+
+
+def test_a_title_says_what_is_predicted() -> None:
+    def outcome_of(*classes: str, positive: int | None = None) -> ClassOutcome:
+        index = np.arange(len(classes))
+        return ClassOutcome("", classes, index, index, None, positive_class=positive)
+
+    assert title_of([outcome_of("bad", "good")], "credit") == "Credit: good or bad"
+    assert title_of([outcome_of("bad", "good", positive=0)], "pH") == "pH: bad or good"
+    assert title_of([outcome_of("a", "b", "c")], "kind") == "Kind: a, b or c"
+    assert title_of([outcome_of(*"abcdef")], "kind") == "Kind: 6 classes"
+    assert title_of([outcome_of("a", "b")] * 2, "y") == "Classification of 2 targets"
+    number = NumberOutcome("", np.zeros(2), np.zeros(2))
+    assert title_of([number], "price") == "Regression of price"
+
+
 def report_of(path: Any, **options: Any) -> None:
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
     hr.report(model, NEW, NEW_NUMBER, path, **({"n_bootstrap": 3} | options))
@@ -194,16 +240,14 @@ def test_a_report_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None:
     report_of(first)
     report_of(str(second))
     assert first.read_bytes() == second.read_bytes()
-    assert "<title>GradientBoostingRegressor</title>" in first.read_text()
+    assert "<title>Regression of y</title>" in first.read_text()
 
 
 def test_an_error_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(X, NUMBER)
-    scaled = make_pipeline(StandardScaler(), hr.LinearSVR()).fit(np.eye(3), [1.0, 2.0, 3.0])
     for error, arguments in (
         (NotFittedError, (hr.GradientBoostingRegressor(), NEW, NEW_NUMBER)),
-        (ParameterError, (scaled, np.eye(3), [1.0, 2.0, 3.0])),
         (ParameterError, ("model", NEW, NEW_NUMBER)),
         (DataError, (model, NEW[["single"]], NEW_NUMBER)),
         (DataError, (model, NEW.rename(columns={"single": "other"}), NEW_NUMBER)),
@@ -253,9 +297,20 @@ def test_a_bad_path_is_refused_before_any_work(tmp_path: Path, monkeypatch: Any)
         report_of(tmp_path / "no such folder" / "report.html")
     with pytest.raises(IsADirectoryError):
         report_of(tmp_path)
-    for path in (None, 3, tmp_path.as_posix() + "/a\0b.html"):
+    names = ("a\0b.html", "report.pdf", "report.xlsx", "report", "html")
+    for path in (None, 3, *(f"{tmp_path}/{name}" for name in names)):
         with pytest.raises(ParameterError, match="path="):
             report_of(path)
+
+
+def test_classes_in_an_error_are_written_as_python_would(tmp_path: Path) -> None:
+    rows = NEW[["single", "count"]]
+    model = hr.DecisionTreeClassifier(max_depth=1).fit(rows, NEW_NUMBER > 2.0)
+    for classes, text in (([0, 1], "the classes are 0, 1."), (["a", "b"], "are 'a', 'b'.")):
+        y = np.array(classes)[(NEW_NUMBER > 2.0).astype(int)]
+        model.fit(rows, y)
+        with pytest.raises(ParameterError, match=re.escape(text)):
+            hr.report(model, rows, y, tmp_path / "a.html", positive_class="1")
 
 
 def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -500,3 +501,72 @@ def test_integer_names_are_names_in_every_section() -> None:
     assert np.ptp([point["y"] for point in first["points"]]) > 1.0
     assert max(point["x"] for point in first["points"]) < 10.0  # not column 1, which counts rows
     assert summary["shap"]["features"][0] == "13"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hr.GradientBoostingClassifier(**FEW),
+        hr.RandomForestClassifier(n_estimators=5),
+        hr.AdaBoostClassifier(n_estimators=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_explanations_follow_the_positive_class(model: Any) -> None:
+    model.fit(X, TWO)
+    yes, no = (
+        summary_of(model, NEW, NEW_TWO, wishes=replace(OPTIONS, positive_class=label))
+        for label in ("yes", "no")
+    )
+    assert yes["shap"]["what"].endswith(" of yes")
+    assert no["shap"]["what"].endswith(" of no")
+    assert no["shap"]["features"] == yes["shap"]["features"]
+    dots = [[dot["x"] for dot in one["shap"]["dots"]] for one in (yes, no)]
+    assert dots[1] == [-x for x in dots[0]]
+    effects = [
+        {
+            curve["name"]: {p["x"]: p["y"] for p in curve["points"]}
+            for curve in one["effects"]["curves"]
+        }
+        for one in (yes, no)
+    ]
+    total = 1.0 if "probability" in yes["effects"]["what"] else 0.0
+    for name, curve in effects[0].items():
+        assert effects[1][name] == pytest.approx({x: total - y for x, y in curve.items()})
+    positive, negative = no["mistakes"]["kinds"][0], yes["mistakes"]["kinds"][1]
+    assert [row["row"] for row in positive["rows"]] == [row["row"] for row in negative["rows"]]
+    for one, other in zip(positive["rows"], negative["rows"], strict=True):
+        adds = [[bar["adds"] for bar in entry["waterfall"]["bars"]] for entry in (one, other)]
+        assert adds[0] == [-value for value in adds[1]]
+        assert one["waterfall"]["what"].endswith(" of no")
+
+
+def test_with_many_classes_the_positive_one_is_explained() -> None:
+    model = hr.GradientBoostingClassifier(**FEW).fit(X, MANY)
+    summary = summary_of(model, NEW, NEW_MANY, wishes=replace(OPTIONS, positive_class=2))
+    explained = hr.explain.shap_values(model, NEW)
+    sizes = np.abs(explained.values[..., 2]).mean(axis=0)
+    names = [explained.feature_names[j] for j in np.argsort(-sizes, kind="stable")]
+    assert summary["shap"]["features"] == names
+    assert summary["shap"]["what"].endswith(" of 2")
+    outputs = [point["output"] for point in summary["effects"]["curves"][0]["points"]]
+    assert list(dict.fromkeys(outputs)) == ["2", "0", "1"]
+
+
+def test_missing_numbers_are_a_level_of_their_own() -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    curves = summary_of(model, NEW, NEW_NUMBER)["effects"]["curves"]
+    by_name = {curve["name"]: curve for curve in curves}
+    gaps = NEW.assign(size=np.nan)
+    (level,) = by_name["size"]["missing"]
+    assert level["y"] == pytest.approx(model.predict(gaps).mean())
+    assert by_name["size"]["n_missing"] == NEW["size"].isna().sum()
+    assert by_name["count"]["missing"] == []
+    curves = summary_of(model, gaps, NEW_NUMBER)["effects"]["curves"]
+    assert {curve["name"] for curve in curves} == {*NEW.columns} - {"size"}
+
+
+def test_a_regression_is_explained_in_units_of_its_target() -> None:
+    model = hr.GradientBoostingRegressor(**FEW).fit(X, NUMBER)
+    options = replace(OPTIONS, target_name="price")
+    assert summary_of(model, NEW, NEW_NUMBER, wishes=options)["shap"]["units"] == "units of price"

@@ -38,6 +38,7 @@ from hedgerow._boosting.losses import (
     weighted_mean,
     with_weights,
 )
+from hedgerow._contract import internals
 from hedgerow._data.target import Classes, decode_labels
 from hedgerow._links import log_likelihoods
 from hedgerow._peer_values import metric_instead
@@ -329,6 +330,18 @@ def known_metrics(classes: Classes | None, loss: BaseLoss) -> dict[str, Any]:
         of_scores = {loss.metric: (False, loss.mean, True)}
         return known | of_scores if loss.predicts_targets else dict(of_scores)
     return known
+
+
+def metric_of_loss(model: Any) -> dict[str, Measure]:
+    """Return the metric of a boosted regressor's loss, unless that is one of the usual metrics."""
+    task = getattr(internals(model), "task", None) if hasattr(model, "__hedgerow__") else None
+    if task is None:
+        return {}
+    loss = task.choose_loss(model, None)
+    metrics = known_metrics(None, loss)
+    if loss.metric in REGRESSION or loss.metric not in metrics:
+        return {}
+    return {loss.metric: metrics[loss.metric][1]}
 
 
 def _mean_over(measure: Measure) -> Measure:

@@ -9,6 +9,7 @@ FORMATS = {
     "svmlight": (".svm", ".svmlight", ".libsvm", ".svm.gz", ".svmlight.gz", ".libsvm.gz"),
 }
 TABLE_ENDS = (".csv", ".csv.gz", ".parquet", ".feather")  # of output tables
+PAGE_ENDS = (".html", ".htm")
 
 TASKS = ("classification", "regression", "counts", "ranking", "survival")
 # The class of the library that ``--model`` means, by task.

@@ -19,6 +19,7 @@ from hedgerow._cli.options import (
     Reading,
     data_argument,
     debug_option,
+    formula_option,
     json_option,
     offset_option,
     positive_option,
@@ -55,7 +56,10 @@ class _LazyCommand(click.Command):
 @click.option("--drop", metavar="COL,...", default="", help="Columns to ignore.")
 @reading_options
 @click.option("--task", type=click.Choice(TASKS), help="Default: inferred from the target.")
-@positive_option("Add precision, recall, F1 and average precision of this class to the metrics.")
+@positive_option(
+    "Add precision, recall, F1 and average precision of this class to the metrics. The model file "
+    "stores it."
+)
 @click.option(
     "--model",
     "family",
@@ -120,6 +124,7 @@ def train() -> None:
 )
 @click.option("--id", "keep", metavar="COL", help="Column to copy next to the predictions.")
 @offset_option
+@formula_option
 @threads_option
 @reading_options
 @debug_option
@@ -136,7 +141,9 @@ def predict() -> None:
 @data_argument
 @truth_options
 @offset_option
-@positive_option("Add precision, recall, F1 and average precision of this class.")
+@positive_option(
+    "Add precision, recall, F1 and average precision of this class. [default: as in train]"
+)
 @reading_options
 @json_option
 @debug_option
@@ -160,6 +167,8 @@ def evaluate() -> None:
 @click.option(
     "-o", "--out", type=FILE, help="File for the Shapley values of all columns; - prints them."
 )
+@positive_option("Explain the score of this class. [default: as in train]")
+@formula_option
 @reading_options
 @json_option
 @debug_option
@@ -175,7 +184,7 @@ def explain() -> None:
 @data_argument
 @truth_options
 @offset_option
-@positive_option("Positive class of the confusion matrix and the curves.")
+@positive_option("Positive class of metrics, curves and explanations. [default: as in train]")
 @click.option("-o", "--out", type=FILE, default=Path(REPORT), show_default=True)
 @reading_options
 @debug_option

@@ -146,11 +146,41 @@ class Dialect:
 
 
 class ColumnWarning(UserWarning):
-    """A column may have been read as something else than the user intended."""
+    """Columns may have been read as something else than the user intended."""
 
-    def __init__(self, column: str, message: str) -> None:
-        super().__init__(f"column {column!r} {message}")
-        self.column = column
+    def __init__(self, columns: Sequence[str], message: str, option: str = "") -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+        self.option = option  # that reads a marker among numbers as missing
+
+
+@contextmanager
+def together_by_option() -> Iterator[None]:
+    """Issue one warning for all columns with the same marker for missing values."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    by_option: dict[str, list[ColumnWarning]] = {}
+    for one in (entry.message for entry in caught):
+        if isinstance(one, ColumnWarning) and one.option:
+            by_option.setdefault(one.option, []).append(one)
+        else:
+            warnings.warn(one, stacklevel=3)
+    for option, those in by_option.items():
+        warnings.warn(_merged(those, option), stacklevel=3)
+
+
+def _merged(those: Sequence[ColumnWarning], option: str) -> ColumnWarning:
+    if len(those) == 1:
+        return those[0]
+    columns = [column for one in those for column in one.columns]
+    marker = option.removeprefix("--na ")
+    return ColumnWarning(
+        columns,
+        f"{len(columns):,} columns contain {marker} among numbers and are read as categorical "
+        f"({listed(columns, _EXAMPLES)}). If that means missing, use {option}.",
+        option,
+    )
 
 
 def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
@@ -161,10 +191,11 @@ def read_csv(path: Path, kinds: Kinds, reading: Reading | None = None) -> Any:
         text = _read_text(path, dialect)
     if text.num_rows == 0 and not reading.may_be_empty:
         raise DataError(f"{path} has a header line, but no rows.")
-    columns = {
-        name: _read_column(path, text.column(i), name, kinds(name), dialect, reading.na)
-        for i, name in enumerate(dialect.names)
-    }
+    with together_by_option():
+        columns = {
+            name: _read_column(path, text.column(i), name, kinds(name), dialect, reading.na)
+            for i, name in enumerate(dialect.names)
+        }
     return pa.table(columns).to_pandas()
 
 
@@ -291,6 +322,7 @@ def warn_about_text(text: Any, name: str, *, decimal_commas: bool = False) -> No
         _warn(
             name,
             f"is read as categorical: {others}. If that means missing, use {others.option}.",
+            others.option,
         )
 
 
@@ -326,8 +358,9 @@ def _are_dates(text: Any) -> bool:
     return all(_DATE.fullmatch(value) for value in some)
 
 
-def _warn(column: str, message: str) -> None:
-    warnings.warn(ColumnWarning(column, message), stacklevel=2)
+def _warn(column: str, message: str, option: str = "") -> None:
+    warning = ColumnWarning([column], f"column {column!r} {message}", option)
+    warnings.warn(warning, stacklevel=2)
 
 
 @contextmanager

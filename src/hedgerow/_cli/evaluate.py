@@ -7,10 +7,11 @@ from typing import Any
 
 import hedgerow as hr
 from hedgerow._cli import output
+from hedgerow._cli.choices import PAGE_ENDS
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, Roles, read_dataset
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import DataFiles, Reading
-from hedgerow._cli.scores import measure, positive_class, require_truth
+from hedgerow._cli.scores import chosen_class, measure, require_truth
 
 
 def evaluate(
@@ -43,11 +44,12 @@ def report(
     **columns: Any,
 ) -> None:
     """Write an HTML report on a model and the rows of a file."""
-    output.require_file(out)
+    output.require_file(out, PAGE_ENDS)
+    output.require_other_files([out], model_file, data)
     roles = Roles(**columns)
     model, dataset = _load(model_file, data, reading, roles)
     require_truth(model, dataset)
-    label = None if positive is None else positive_class(positive, model)
+    label = chosen_class(positive, model)
     with output.all_or_nothing(out.parent) as folder:
         write_report(model, dataset, folder / out.name, roles.target, label)
     output.say(f"{out} ({output.size_of(out)})")
@@ -62,7 +64,12 @@ def _load(
 
 
 def write_report(
-    model: Any, dataset: LabeledDataset, path: Path, target: str | None, positive: Any = None
+    model: Any,
+    dataset: LabeledDataset,
+    path: Path,
+    target: str | None,
+    positive: Any = None,
+    cross_validation: Any = None,
 ) -> None:
     """Write an HTML report on a model and a dataset; ImportError if packages are missing."""
     hr.report(
@@ -75,4 +82,5 @@ def write_report(
         offset=dataset.offset,
         target_name=target,
         positive_class=positive,
+        cross_validation=cross_validation,
     )

@@ -14,7 +14,9 @@ from hedgerow._cli import output
 from hedgerow._cli.dataset import ExpectedColumns, LabeledDataset, read_features
 from hedgerow._cli.models import load_model
 from hedgerow._cli.options import STANDARD, Reading
+from hedgerow._cli.scores import chosen_class
 from hedgerow._data.columns import is_missing
+from hedgerow._reporting.positive import shap_of_class
 from hedgerow.exceptions import ParameterError
 from hedgerow.explain import ShapValues, shap_values
 
@@ -28,18 +30,25 @@ def explain(
     selection: str | None,
     top: int,
     out: Path | None,
+    positive: str | None,
+    escape_formulas: bool,
     reading: Reading,
     as_json: bool,
 ) -> None:
     """Print the Shapley values of some rows, or their mean sizes over all rows."""
-    if out != STANDARD:
-        output.require_table_name(out)
+    file = None if out == STANDARD else out
+    output.require_table_name(file)
+    output.require_other_files([file], model_file, data)
     model = load_model(model_file)
+    label = chosen_class(positive, model)
     X, *_ = read_features(data, reading.like(model), ExpectedColumns.of_model(model), None)
     rows = np.arange(X.shape[0]) if selection is None else _row_numbers(selection, X.shape[0])
     explained = shap_values(model, LabeledDataset(X, None).take(rows).X)
+    if label is not None:
+        classes = model.classes_.tolist()
+        explained = shap_of_class(explained, list(map(str, classes)), classes.index(label))
     if out is not None:
-        output.write_table(_all_values(explained, rows), None if out == STANDARD else out)
+        output.write_table(_all_values(explained, rows), file, escape_formulas=escape_formulas)
     if out == STANDARD:
         return
     if as_json:
@@ -110,7 +119,9 @@ def _average_text(explained: ShapValues, top: int) -> str:
         for j in order
     }
     rows = output.count(len(values), "row")
-    title = f"mean absolute Shapley value of each column, {rows} ({explained.unit})"
+    names = explained.output_names
+    of = f" of {names[0]}" if len(names) == 1 and names[0] != _ONLY_OUTPUT else ""
+    title = f"mean absolute Shapley value of each column, {rows} ({explained.unit}{of})"
     return f"{title}\n{output.lines_of(bars)}"
 
 

@@ -67,6 +67,7 @@ def _facts(model: Any, path: Path) -> dict[str, Any]:
         "best_score": getattr(model, "best_score_", None),
         "columns": _columns(model),
         "na_values": getattr(model, "na_values_", None),
+        "positive_class": getattr(model, "positive_class_", None),
         "parameters": {
             name: value for name, value in parameters.items() if value != defaults[name]
         },
@@ -171,6 +172,7 @@ def convert(model_file: Path, out: Path, table: str | None, keep: str) -> None:
         output.answer(to_json(hr.read_model(model_file)))
         return
     output.require_file(out)
+    output.require_other_files([out], model_file)
     name = out.name.lower()
     exported = tuple(ending for each in FORMATS.values() for ending in each.suffixes)
     if not name.endswith((".json", ".hedgerow", *exported)):

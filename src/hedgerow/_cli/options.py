@@ -191,6 +191,14 @@ offset_option = click.option(
 )
 
 
+formula_option = click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="CSV: put ' before text that a spreadsheet would evaluate (=, +, -, @): for files that "
+    "others open, if ids or classes are not trusted.",
+)
+
+
 def positive_option(what: str) -> Callable[[Command], Command]:
     """Add --positive-class with this help."""
     return click.option("--positive-class", "positive", metavar="CLASS", help=what)

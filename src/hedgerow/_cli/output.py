@@ -11,8 +11,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -25,12 +26,16 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 from hedgerow._cli.choices import TABLE_ENDS
+from hedgerow._cli.options import STANDARD, DataFiles, ParquetPaths
 from hedgerow._cli.streams import ClosedOutput
+from hedgerow._data.parquet_table import find_files
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.values import encode
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import HedgerowError, ParameterError
 
 _UNFINISHED = ".hedgerow-unfinished-"  # prefix of temporary folders
+# By which spreadsheets recognise a formula (OWASP, "CSV injection"); the last four are full-width.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SECONDS_TO_LOCK = 10  # after creating the folder
 
 
@@ -113,22 +118,43 @@ def require_folder(folder: Path) -> None:
         raise ParameterError(f"cannot write into {folder}: no permission in {existing}.")
 
 
-def require_file(path: Path) -> None:
-    """Raise before any work if a file could not be written there."""
+def require_file(path: Path, ends: tuple[str, ...] = ("",)) -> None:
+    """Raise before any work if a file could not be written there, or has another name's ending."""
     if path.is_dir():
         raise ParameterError(f"cannot write {path}: it is a folder.")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"cannot write {path}: there is no folder {path.parent}.")
     require_folder(path.parent)
+    if not path.name.lower().endswith(ends):
+        raise ParameterError(f"cannot write {path}: its name must end in {', '.join(ends)}.")
 
 
 def require_table_name(path: Path | None) -> None:
     """Raise before any work if a table cannot be written there, or not in a format of its name."""
-    if path is None:
-        return
-    require_file(path)
-    if not path.name.lower().endswith(TABLE_ENDS):
-        raise ParameterError(f"cannot write {path}: its name must end in {', '.join(TABLE_ENDS)}.")
+    if path is not None:
+        require_file(path, TABLE_ENDS)
+
+
+def require_other_files(outs: Iterable[Path | None], *inputs: DataFiles | None) -> None:
+    """Raise before any work if a file to write is a file to read, by whatever name or link."""
+    existing = [out for out in outs if out is not None and out.exists()]
+    for path in chain.from_iterable(map(input_files, inputs)) if existing else []:
+        for out in existing:
+            if path.exists() and path.samefile(out):
+                raise ParameterError(
+                    f"cannot write {out}: it is the input {path}. Choose another name."
+                )
+
+
+def input_files(data: DataFiles | None) -> list[Path]:
+    """Return the files that an argument names, as far as they exist."""
+    if data is None or data == STANDARD:
+        return []
+    if not isinstance(data, ParquetPaths):
+        return [data]
+    with suppress(HedgerowError):  # which reading them reports
+        return [Path(file) for file in find_files(list(data))]
+    return []
 
 
 @contextmanager
@@ -185,15 +211,20 @@ def _clear_abandoned(folder: Path) -> None:
                     shutil.rmtree(abandoned)
 
 
-def write_table(frame: Any, path: Path | None) -> None:
+def write_table(frame: Any, path: Path | None, *, escape_formulas: bool = False) -> None:
     """Write a data frame in the format of the file name, or as CSV on standard output.
 
-    Numbers in CSV have the shortest digits that give the same float64 back.
+    Numbers in CSV have the shortest digits that give the same float64 back. If formulas are
+    escaped, a spreadsheet shows all text of a CSV file as text.
     """
+    name = "" if path is None else path.name.lower()
+    if escape_formulas:
+        if name.endswith((".parquet", ".feather")):
+            raise ParameterError(f"--escape-formulas is for CSV files, but not for {path}.")
+        frame = _without_formulas(frame)
     if path is None:
         answer(_as_csv(frame).removesuffix("\n"))
         return
-    name = path.name.lower()
     if name.endswith(".csv"):
         data = _as_csv(frame).encode()
     elif name.endswith(".csv.gz"):
@@ -204,6 +235,17 @@ def write_table(frame: Any, path: Path | None) -> None:
         write(buffer)
         data = buffer.getvalue()
     write_atomically(str(path), data)
+
+
+def _without_formulas(frame: Any) -> Any:
+    """Put an apostrophe before text, in cells and in names, that a spreadsheet would evaluate."""
+
+    def escaped(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    columns = {name: texts[name].astype(object).map(escaped) for name in texts}
+    return frame.assign(**columns).rename(columns=escaped)
 
 
 def _as_csv(frame: Any) -> str:

@@ -14,7 +14,7 @@ from hedgerow._cli.choices import COVERAGE
 from hedgerow._cli.dataset import ExpectedColumns, open_parquet, read_features
 from hedgerow._cli.models import load_model, require_offset
 from hedgerow._cli.options import STANDARD, DataFiles, ParquetPaths, Reading
-from hedgerow._cli.output import require_table_name, write_table
+from hedgerow._cli.output import require_other_files, require_table_name, write_table
 from hedgerow._cli.scores import positive_class
 from hedgerow._data.parquet_predictions import write_blocks
 from hedgerow.exceptions import ParameterError
@@ -30,12 +30,14 @@ def predict(
     coverage: float | None,
     keep: str | None,
     offset: str | None,
+    escape_formulas: bool,
     threads: int | None,
     reading: Reading,
 ) -> None:
     """Write the predictions of a model for the rows of a file."""
     out = None if out == STANDARD else out
     require_table_name(out)
+    require_other_files([out], model_file, data)
     if coverage is not None and not interval:
         raise ParameterError("--coverage is for intervals: it needs --interval.")
     model = load_model(model_file)
@@ -67,7 +69,8 @@ def predict(
         return
     X, ids, added = read_features(data, reading, expected, keep, offset)
     first = {} if keep is None else {keep: ids.to_numpy()}
-    write_table(pd.DataFrame(columns_of(X, first, added)), out)
+    table = pd.DataFrame(columns_of(X, first, added))
+    write_table(table, out, escape_formulas=escape_formulas)
 
 
 def _stream(table: Any, columns_of: Any, kept: list[str], offset: str | None, out: Path) -> None:

@@ -164,10 +164,10 @@ def _one_line_warnings() -> Iterator[None]:
     columns: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        column = getattr(message, "column", None)
-        if column is None and _is_repeated(str(message), columns):
+        warned = getattr(message, "columns", ())
+        if not warned and _is_repeated(str(message), columns):
             return
-        columns.update([] if column is None else [column])
+        columns.update(warned)
         _say(f"hedgerow: warning: {' '.join(str(message).split())}")
 
     with warnings.catch_warnings():

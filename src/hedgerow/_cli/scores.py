@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 from sklearn.base import is_classifier
 
 import hedgerow as hr
-from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION
+from hedgerow._boosting.metrics import CLASSIFICATION, REGRESSION, metric_of_loss
 from hedgerow._cli.dataset import LabeledDataset, suggestion
 from hedgerow._data.names import listed
 from hedgerow._data.target import read_classification_target, read_regression_target, read_weights
@@ -30,13 +30,14 @@ _TOP = 10  # of a ranking
 def measure(model: Any, dataset: LabeledDataset, positive: str | None = None) -> Scores:
     """Return the metrics by name; NaN where the rows do not define one.
 
-    With a positive class, precision, recall and the like of that class are added.
+    With a positive class, of this call or of the training, precision, recall and the like of that
+    class are added.
     """
     require_truth(model, dataset)
-    scores = _measure(model, dataset)
-    if positive is None:
+    scores, label = _measure(model, dataset), chosen_class(positive, model)
+    if label is None:
         return scores
-    label, rows = positive_class(positive, model), (dataset.X, dataset.y, dataset.weights)
+    rows = dataset.X, dataset.y, dataset.weights
     on_rows = model if dataset.offset is None else WithOffset(model, dataset.offset)
     return scores | {
         name: _class_score(label, name, on_rows, *rows) for name in _class_metrics(model)
@@ -60,12 +61,19 @@ def fold_scores(model: Any, task: str, positive: Any = None) -> Any:
     if task in _SCORE_NAMES:
         return {_SCORE_NAMES[task]: OWN_SCORE}
     if task != "classification":
-        return list(_REGRESSION)
+        return list(_number_metrics(model))
     names = _CLASSIFICATION if hasattr(model, "predict_proba") else ("accuracy",)
     scores: dict[str, Any] = dict(zip(names, names, strict=True))
     if positive is not None:
         scores |= {name: _class_scorer(positive, name) for name in _class_metrics(model)}
     return scores
+
+
+def chosen_class(text: str | None, model: Any) -> Any:
+    """Return the class of ``--positive-class``, or the one with which a model was trained."""
+    if text is None:
+        return getattr(model, "positive_class_", None)
+    return positive_class(text, model)
 
 
 def positive_class(text: str, model: Any, classes: Any = None) -> Any:
@@ -187,4 +195,12 @@ def _score_numbers(model: Any, dataset: LabeledDataset) -> Scores:
     if np.ndim(prediction) != 1:
         raise ParameterError("metrics are not available for several outputs or quantiles.")
     weights = read_weights(dataset.weights, len(target))
-    return {name: REGRESSION[name][1](target, prediction, weights) for name in _REGRESSION}
+    return {
+        name: measure(target, prediction, weights)
+        for name, measure in _number_metrics(model).items()
+    }
+
+
+def _number_metrics(model: Any) -> dict[str, Any]:
+    """Return the metrics of numbers by name; the one of the loss, such as a deviance, is first."""
+    return metric_of_loss(model) | {name: REGRESSION[name][1] for name in _REGRESSION}

@@ -28,6 +28,7 @@ from hedgerow._cli.csv_file import (
     read_csv,
     require_distinct,
     table_without_na,
+    together_by_option,
     warn_about_text,
 )
 from hedgerow._cli.options import STANDARD, Reading
@@ -139,9 +140,11 @@ def _read_frame(path: Path, kind: str, kinds: Kinds, reading: Reading) -> Any:
         table.validate(full=True)
         require_distinct(table.column_names, path)
         table = table_without_na(table, reading.na)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_string(column.type) and kinds(name) is None:
-            warn_about_text(column, name)
+    with together_by_option():
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+            if is_text and kinds(name) is None:
+                warn_about_text(column, name)
     with as_data_errors(path, _FORMAT_NAMES[kind]):
         return table.to_pandas()
 

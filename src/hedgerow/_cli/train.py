@@ -32,6 +32,7 @@ from hedgerow._cli.models import (
 from hedgerow._cli.options import DataFiles, Reading, source_name
 from hedgerow._cli.scores import fold_scores, measure, positive_class, require_classes
 from hedgerow._params import check_parameters, parameters_of
+from hedgerow._validation import CrossValidation
 from hedgerow.exceptions import ParameterError
 
 _ROUNDS_PER_LINE = 100  # of progress, if there is no terminal for a bar
@@ -52,12 +53,13 @@ def train(as_json: bool, **options: Any) -> None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The metrics of a model on a test set or in cross-validation, and the test set if any."""
+    """The metrics of a model, and their rows: a test set, or all rows and a cross-validation."""
 
     how: str
     metrics: Mapping[str, float]
+    test_set: LabeledDataset
     spread: Mapping[str, float] | None = None
-    test_set: LabeledDataset | None = None
+    cross_validation: CrossValidation | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of metrics.json."""
@@ -115,6 +117,8 @@ class Training:
         seconds = time.perf_counter() - started
         if self.reading.na:
             model.na_values_ = list(self.reading.na)  # which the model file stores
+        if label is not None:
+            model.positive_class_ = label  # likewise
         report_note = self._write(model, evaluation, label)
         self._answer(model, evaluation, seconds, report_note, as_json=as_json)
 
@@ -132,6 +136,8 @@ class Training:
         for name in (MODEL, METRICS, REPORT):
             if (self.out / name).is_dir():
                 raise ParameterError(f"cannot write {self.out / name}: it is a folder.")
+        names = (MODEL, METRICS) if self.no_report else (MODEL, METRICS, REPORT)
+        output.require_other_files((self.out / name for name in names), self.data, self.test_file)
 
     @cached_property
     def dataset(self) -> LabeledDataset:
@@ -167,7 +173,7 @@ class Training:
             test = self._load_test_set(self.test_file)
             self._fit(model, dataset)
             how = f"{output.count(test.n_rows, 'row')} of {self.test_file}"
-            return Evaluation(how, measure(model, test, self.positive), test_set=test)
+            return Evaluation(how, measure(model, test, self.positive), test)
         if self.n_folds is not None:
             evaluation = self._cross_validate(model, label, stratify=stratify)
             self._fit(model, dataset)
@@ -180,7 +186,7 @@ class Training:
         self._fit(model, training)
         rows = output.count(test.n_rows, "row")
         how = f"{rows} of the file; trained on the other {training.n_rows:,}"
-        return Evaluation(how, measure(model, test, self.positive), test_set=test)
+        return Evaluation(how, measure(model, test, self.positive), test)
 
     def _load_test_set(self, path: Path) -> LabeledDataset:
         """Read the test set; refuse columns or classes that the training set does not have."""
@@ -214,7 +220,7 @@ class Training:
             verbose=0 if self.quiet else 1,
         )
         how = f"{n_folds}-fold cross-validation; the final model is trained on all rows"
-        return Evaluation(how, scores.mean, scores.std)
+        return Evaluation(how, scores.mean, dataset, scores.std, scores)
 
     def _write(self, model: Any, evaluation: Evaluation | None, label: Any) -> str | None:
         """Write all files or none; return the reason if there is no report."""
@@ -229,13 +235,15 @@ class Training:
     ) -> str | None:
         if self.no_report:
             return "--no-report"
-        if evaluation is None or evaluation.test_set is None:
+        if evaluation is None:
             return "there is no test set to report on"
-        if evaluation.test_set.offset is not None:
-            return "reports do not support an offset"
+        test_set, cross_validation = evaluation.test_set, evaluation.cross_validation
+        if cross_validation is not None and isinstance(test_set.X, hr.ParquetTable):
+            return "out-of-fold predictions are reported on for tables in memory"
         self._note("writing the report")
         try:
-            write_report(model, evaluation.test_set, path, self.roles.target, label)
+            target = self.roles.target
+            write_report(model, test_set, path, target, label, cross_validation)
         except ImportError as error:
             return str(error)
         return None

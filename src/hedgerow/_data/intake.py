@@ -32,7 +32,7 @@ from hedgerow._data.pieced_table import PiecedTable, RowPieces
 from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
 from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
 from hedgerow._data.streamed_intake import learn_streamed, read_streamed
-from hedgerow._data.suspicious_columns import warn_of_suspicious_column
+from hedgerow._data.suspicious_columns import Suspicion, suspicion_of, warn_of_suspicious_columns
 from hedgerow._data.table import (
     Categories,
     Table,
@@ -104,6 +104,7 @@ def learn_schema(
         return schema, finite_table(source, source.names, n_jobs=n_jobs)
     categories: dict[int, Categories] = {}
     columns: list[NumericColumn | CategoricalColumn] = []
+    found: dict[int, Suspicion | None] = {}
     for j, column in enumerate(_read_columns(source, chosen, n_jobs)):
         where = column_label(source.names, j)
         if isinstance(column, NumericColumn):
@@ -113,8 +114,9 @@ def learn_schema(
             if not by_dtype:
                 raise not_chosen_error(where)
             if warns and not chosen[j]:
-                warn_of_suspicious_column(column, categories[j].values, where)
+                found[j] = suspicion_of(column, categories[j].values)
             columns.append(CategoricalColumn(categories[j].match(column)))
+    warn_of_suspicious_columns(found, source.names)
     schema = TableSchema(source.n_features, source.names, categories)
     return schema, finite_table(source, source.names, columns, n_jobs=n_jobs)
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from hedgerow._collective import workers
 from hedgerow._data.columns import CategoricalColumn, LabelColumn, NumericColumn, labels_of_numbers
 from hedgerow._data.matching import not_chosen_error
-from hedgerow._data.names import Names, column_label
+from hedgerow._data.names import column_label
 from hedgerow._data.pieced_table import PiecedTable, RowPieces
 from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
 from hedgerow._data.sources import Source, open_table, require_rows
-from hedgerow._data.suspicious_columns import warn_of_suspicious_column
+from hedgerow._data.suspicious_columns import Suspicion, suspicion_of, warn_of_suspicious_columns
 from hedgerow._data.table import Categories, TableSchema, chosen_columns, finite_table
 
 T = TypeVar("T")
@@ -49,8 +49,9 @@ def learn_pieces(
     if categories and not by_dtype:
         raise not_chosen_error(column_label(names, min(categories)))
     if warns:
-        for j in (j for j in categories if not chosen[j]):
-            _warn(columns, j, categories[j], names)
+        undeclared = (j for j in categories if not chosen[j])
+        found = {j: _suspicion(columns, j, categories[j]) for j in undeclared}
+        warn_of_suspicious_columns(found, names)
     tables = [
         _released(X, finite_table(source, names, _as_learned(of_piece, categories), n_jobs=n_jobs))
         for source, of_piece in zip(sources, columns, strict=True)
@@ -86,15 +87,12 @@ def _as_learned(
     ]
 
 
-def _warn(
-    pieces: Sequence[Sequence[NumericColumn | LabelColumn]],
-    j: int,
-    learned: Categories,
-    names: Names | None,
-) -> None:
-    """Warn if the strings of a column are probably not categories."""
+def _suspicion(
+    pieces: Sequence[Sequence[NumericColumn | LabelColumn]], j: int, learned: Categories
+) -> Suspicion | None:
+    """Return what the strings of a column probably are, if not categories."""
     of_pieces = [column for piece in pieces if isinstance(column := piece[j], LabelColumn)]
     codes = np.concatenate([learned.match(column) for column in of_pieces])
     is_declared = all(column.is_declared for column in of_pieces)
     whole = LabelColumn(codes, list(learned.values), learned.kind, is_declared)
-    warn_of_suspicious_column(whole, learned.values, column_label(names, j))
+    return suspicion_of(whole, learned.values)

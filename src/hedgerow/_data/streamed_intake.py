@@ -18,7 +18,7 @@ from hedgerow._data.names import column_label, column_order
 from hedgerow._data.parquet_table import ParquetTable, read_labels
 from hedgerow._data.sources import require_rows
 from hedgerow._data.streamed_table import Convert, RowsInOrder, StreamedTable
-from hedgerow._data.suspicious_columns import warn_of_suspicious_column
+from hedgerow._data.suspicious_columns import Suspicion, suspicion_of, warn_of_suspicious_columns
 from hedgerow._data.table import Categories, TableSchema, chosen_columns
 from hedgerow._progress import with_progress
 from hedgerow.exceptions import DataError
@@ -37,6 +37,7 @@ def learn_streamed(
     if any(are_labels) and not by_dtype:
         raise not_chosen_error(column_label(names, are_labels.index(True)))
     categories: dict[int, Categories] = {}
+    found: dict[int, Suspicion | None] = {}
     selection = None if rows is None else RowsInOrder(rows)
     with_labels = np.flatnonzero(are_labels).tolist()
     for j in with_progress(
@@ -52,7 +53,8 @@ def learn_streamed(
             "boolean" if is_flag else column.kind, tuple(sorted(column.labels))
         )
         if warns and not chosen[j]:
-            warn_of_suspicious_column(column, categories[j].values, where)
+            found[j] = suspicion_of(column, categories[j].values)
+    warn_of_suspicious_columns(found, names)
     schema = TableSchema(n_features, names, categories)
     sources = [
         (position, _by_learned(categories[j]) if j in categories else _finite(names, j))

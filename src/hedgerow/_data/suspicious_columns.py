@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hedgerow._data.columns import INSTEAD_OF_DATES, LabelColumn, NumericColumn
-from hedgerow._warning import warn_user
+from hedgerow._data.names import Names, column_label, listed
+from hedgerow._warning import unmentioned, warn_user
 from hedgerow.exceptions import DataWarning
 
 # Number of distinct strings inspected, and the share of them that must look alike.
@@ -29,8 +30,8 @@ _NUMBERS_PER_STRING = 5
 # In columns with fewer rows all values may differ by chance.
 _FEW_ROWS = 50
 _WORDS_IN_TEXT = 3.5
-_MAX_EXAMPLES = 3
-_AS_CATEGORIES = "If its values are categories, list the column in categorical_features."
+_MAX_EXAMPLES, _MAX_COLUMNS = 3, 3
+_COLUMN = "X[…]"
 _OTHER_NOTATION = re.compile(
     r"\s*[-+(]?\s*[$€£¥]?\s*\d{1,3}(?:[ ,.'’]\d{3})*(?:[.,]\d+)?\s*[$€£¥%]?\s*\)?\s*"
     r"|\s*[-+]?[$€£¥]?\d+(?:[.,]\d+)?\s*[$€£¥%]?\s*"
@@ -50,18 +51,52 @@ _TIME_OF_DAY = re.compile(
 )
 
 
-def warn_of_suspicious_column(column: LabelColumn, categories: Sequence[Any], where: str) -> None:
-    """Warn if a column of strings, not declared as categorical, is probably something else.
+@dataclass(frozen=True)
+class Suspicion:
+    """What a column of strings seems to contain, and what to do about it.
 
-    `categories` are its labels, sorted, so that a warning shows the same values every time.
+    Neither has numbers or rare values of the table, so that folds, which have different rows, issue
+    the same warning. `advice` may contain the column, where its text has `_COLUMN`.
+    """
+
+    contents: str
+    advice: str
+
+
+def suspicion_of(column: LabelColumn, categories: Sequence[Any]) -> Suspicion | None:
+    """Return what a column of strings, not declared as categorical, probably is, if not categories.
+
+    `categories` are its labels, sorted.
     """
     if column.kind != "string" or column.is_declared or not categories:
-        return
+        return None
     some = [str(label) for label in _some(categories)]
-    message = _numbers_message(column, some, where) or _dates_message(some, where)
-    message = message or _unique_message(column, len(categories), some, where)
-    if message:
-        warn_user(message, DataWarning, about=where)
+    found = _as_numbers(column, some) or _as_dates(some)
+    return found or _as_unique_strings(column, len(categories), some)
+
+
+def warn_of_suspicious_columns(found: Mapping[int, Suspicion | None], names: Names | None) -> None:
+    """Warn of the suspicious columns of a table, of those with the same contents together."""
+    by_suspicion: dict[Suspicion, list[int]] = {}
+    for j, suspicion in found.items():
+        if suspicion is not None and unmentioned([column_label(names, j)]):
+            by_suspicion.setdefault(suspicion, []).append(j)
+    for suspicion, columns in by_suspicion.items():
+        warn_user(_message(suspicion, columns, names), DataWarning)
+
+
+def _message(suspicion: Suspicion, columns: Sequence[int], names: Names | None) -> str:
+    first = columns[0]
+    where, contains, these = column_label(names, first), "contains", "the column"
+    if len(columns) > 1:
+        labels = columns if names is None else [names[j] for j in columns]
+        where = f"X, {len(columns):,} columns ({listed(labels, _MAX_COLUMNS)})"
+        contains, these = "contain", "the columns"
+    selected = f"X[:, {first}]" if names is None else f"X[{names[first]!r}]"
+    return (
+        f"{where} {contains} {suspicion.contents}. {suspicion.advice.replace(_COLUMN, selected)} "
+        f"If the values are categories, list {these} in categorical_features."
+    )
 
 
 @dataclass(frozen=True)
@@ -147,74 +182,71 @@ def _some(labels: Sequence[Any]) -> Sequence[Any]:
     return labels[:: -(-len(labels) // _SAMPLE) or 1]
 
 
-def _numbers_message(column: LabelColumn, some: Sequence[str], where: str) -> str:
+def _as_numbers(column: LabelColumn, some: Sequence[str]) -> Suspicion | None:
     if holds_numbers(column):
-        bad = non_numeric_values(column)
-        beside = "Turn these into missing values:" if bad.count else "Convert it to numbers,"
-        example = "in pandas pd.to_numeric(X[...], errors='coerce')"
-        problem = (
-            f"contains numbers as strings: {bad}" if bad.count else "contains numbers as strings"
+        return Suspicion(
+            f"numbers as strings{_beside(column)}",
+            "Each distinct value becomes a category, so order and distance are lost. Convert it, "
+            f"in pandas by pd.to_numeric({_COLUMN}, errors='coerce'), which makes other strings "
+            "missing, or declare the missing-value markers when reading the file (na_values of "
+            "pd.read_csv).",
         )
-        return (
-            f"{where} {problem}. Each distinct value becomes a category, so order and distance are "
-            f"lost. {beside} {example}, or declare the missing-value markers when reading the file "
-            f"(na_values of pd.read_csv). {_AS_CATEGORIES}"
-        )
-    strange = [one for one in some if _OTHER_NOTATION.fullmatch(one) and not is_number(one)]
+    has_strange = any(_OTHER_NOTATION.fullmatch(one) and not is_number(one) for one in some)
     alike = sum(bool(_OTHER_NOTATION.fullmatch(one)) for one in some)
-    if len(some) > _FEW_NUMBERS and strange and alike >= _NEARLY_ALL * len(some):
-        return (
-            f"{where} contains numbers in a notation that is not parsed as numbers (such as "
-            f"{strange[0]!r}), so each becomes a category. Convert it: remove separators, units "
-            f"and currency symbols, and use a decimal point. {_AS_CATEGORIES}"
+    if len(some) > _FEW_NUMBERS and has_strange and alike >= _NEARLY_ALL * len(some):
+        return Suspicion(
+            "numbers in a notation that is not parsed as numbers, so each becomes a category",
+            "Convert it: remove separators, units and currency symbols, and use a decimal point.",
         )
-    return ""
+    return None
 
 
-def _dates_message(some: Sequence[str], where: str) -> str:
-    dates = [label for label in some if is_date(label)]
-    if not dates or len(dates) < _NEARLY_ALL * len(some):
-        return ""
-    return (
-        f"{where} contains dates as strings (such as {dates[0]!r}). Each becomes a category, so "
-        f"the model learns nothing about other dates. {INSTEAD_OF_DATES} {_AS_CATEGORIES}"
+def _beside(column: LabelColumn) -> str:
+    """Return a clause about the most frequent string of a column that is not a number."""
+    n_rows = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+    others = [(-n, label) for n, label in zip(n_rows, column.labels, strict=True)]
+    others = sorted(pair for pair in others if not is_number(pair[1]))
+    return f" beside other strings (such as {others[0][1]!r})" if others else ""
+
+
+def _as_dates(some: Sequence[str]) -> Suspicion | None:
+    if not some or sum(map(is_date, some)) < _NEARLY_ALL * len(some):
+        return None
+    return Suspicion(
+        "dates as strings",
+        f"Each becomes a category, so the model learns nothing about other dates. "
+        f"{INSTEAD_OF_DATES}",
     )
 
 
-def _unique_message(column: LabelColumn, n_distinct: int, some: Sequence[str], where: str) -> str:
+def _as_unique_strings(
+    column: LabelColumn, n_distinct: int, some: Sequence[str]
+) -> Suspicion | None:
     """Describe a column in which nearly every row has its own string."""
     n_rows = int((column.codes >= 0).sum())
     if n_rows < _FEW_ROWS:
-        return ""
+        return None
     words = sum(len(text.split()) for text in some) / len(some)
     if words >= _WORDS_IN_TEXT and n_distinct > 0.5 * n_rows:
-        return (
-            f"{where} contains free text (such as {_truncate(some[0])!r}): {n_distinct:,} "
-            f"different values in {n_rows:,} rows, each a category. Turn it into numbers, for "
-            "example with scikit-learn's TfidfVectorizer and TruncatedSVD, or drop the column. "
-            f"{_AS_CATEGORIES}"
+        return Suspicion(
+            "free text, and each text becomes a category",
+            "Turn it into numbers, for example with scikit-learn's TfidfVectorizer and "
+            "TruncatedSVD, or drop it.",
         )
     if n_distinct > _NEARLY_ALL * n_rows:
-        return (
-            f"{where} contains a different string in nearly every row ({n_distinct:,} in "
-            f"{n_rows:,} rows, such as {_truncate(some[0])!r}), like an identifier, which does not "
-            "generalise to new rows. Drop the column, or extract the part that rows share. "
-            f"{_AS_CATEGORIES}"
+        return Suspicion(
+            "a different string in nearly every row, like an identifier, which does not "
+            "generalise to new rows",
+            "Drop it, or extract the part that rows share.",
         )
-    return ""
-
-
-def _truncate(text: str, longest: int = 40) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return None
 
 
 def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | LabelColumn) -> None:
     """Warn if y probably holds no classes: numeric strings, or nearly all values distinct."""
     if isinstance(column, LabelColumn) and holds_numbers(column):
-        bad = non_numeric_values(column)
-        beside = f": {bad}" if bad.count else ""
         warn_user(
-            f"y has {n_classes:,} classes that are numbers stored as strings{beside}. If y is a "
+            f"y has classes that are numbers stored as strings{_beside(column)}. If y is a "
             "quantity, convert it, for example with pd.to_numeric(y, errors='coerce'), drop the "
             "rows that are then missing, and use a regressor.",
             DataWarning,
@@ -222,9 +254,8 @@ def warn_of_many_classes(n_classes: int, n_rows: int, column: NumericColumn | La
         )
     elif n_rows >= _FEW_ROWS and n_classes > 0.5 * n_rows:
         warn_user(
-            f"y has {n_classes:,} classes in {n_rows:,} rows, so most classes have only one row "
-            "and cannot be learned. If y is a quantity, use a regressor; an identifier is not a "
-            "target.",
+            "y has so many classes that most have only one row and cannot be learned. If y is a "
+            "quantity, use a regressor; an identifier is not a target.",
             DataWarning,
             about="y",
         )

@@ -133,7 +133,8 @@ def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
         "parameters": _write_parameters(estimator),
     }
     na_values = getattr(estimator, "na_values_", None)  # recorded by the command line
-    markers = {} if na_values is None else {"na_values": list(na_values)}
+    markers: dict[str, Any] = {} if na_values is None else {"na_values": list(na_values)}
+    markers |= _write_positive_class(estimator)
     origin = getattr(estimator, "origin_", None)  # of a model that another library fitted
     source = {} if origin is None else {"origin": write_origin(origin)}
     return document | markers | source | learned, arrays
@@ -199,6 +200,7 @@ def read_stored(stored: Stored) -> Any:
     require(isinstance(stored.field("library_version"), str), "the library version is not a string")
     parameters = _read_parameters(stored.field("parameters"), kind.estimator)
     attributes = kind.read(kind.estimator, stored) | _read_na_values(stored)
+    attributes |= _read_positive_class(stored, attributes)
     if stored.has("origin"):
         attributes["origin_"] = read_origin(stored.field("origin"))
     stored.finish()
@@ -217,6 +219,28 @@ def _read_na_values(stored: Stored) -> dict[str, Any]:
     are_texts = isinstance(values, list) and all(type(value) is str for value in values)
     require(are_texts, "na_values is not a list of strings")
     return {"na_values_": values}
+
+
+def _write_positive_class(estimator: Any) -> dict[str, int]:
+    """Return the place of the positive class, if the command line recorded it, in the classes."""
+    label = getattr(estimator, "positive_class_", None)
+    classes = _single_classes(getattr(estimator, "classes_", None))
+    return {"positive_class": classes.index(label)} if label in classes else {}
+
+
+def _read_positive_class(stored: Stored, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the positive class, if it is recorded."""
+    if not stored.has("positive_class"):
+        return {}
+    place, classes = stored.field("positive_class"), _single_classes(attributes.get("classes_"))
+    require(type(place) is int, "positive_class is not an integer")
+    require(0 <= place < len(classes), "positive_class is not the place of a class")
+    return {"positive_class_": classes[place]}
+
+
+def _single_classes(classes: Any) -> list[Any]:
+    """Return the classes of a target; none if there are several targets, or no classes."""
+    return [] if classes is None or isinstance(classes, list) else classes.tolist()
 
 
 def _file_kind(name: Any) -> FileKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from hedgerow._reporting.chart_frame import (
@@ -123,9 +124,9 @@ def _shap_charts(shap: dict[str, Any]) -> list[dict[str, Any]]:
         plot = bars_chart(shap["totals"], "name", "value", f"mean |SHAP value| ({what})")
         return [chart("shap", "", description, plot, caption=False, wide=True)]
     if "bars" in shap:
-        description = f"Mean absolute SHAP value of each feature, by output; in {what}."
+        description = f"Mean absolute SHAP value of each feature, by output; in {shap['units']}."
         return [chart("shap", "", description, _stacked(shap), caption=False, wide=True)]
-    description = f"SHAP values of {shap['n_rows']} rows, by feature; in {what}."
+    description = f"SHAP values of {shap['n_rows']} rows, by feature; in {shap['units']}."
     plot = _beeswarm(shap)
     return [chart("shap", "", description, plot, caption=False, wide=True, dots=shap["dots"])]
 
@@ -200,33 +201,70 @@ def _effect(effect: dict[str, Any], what: str, shared: dict[str, Any]) -> Any:
         below = _counts(effect["bars"], x)
     else:
         grid = [point["x"] for point in effect["points"]]
-        axis = alt.Axis(tickMinStep=1) if all(at == round(at) for at in grid) else alt.Axis()
         ends = [min(grid), max(grid)]
-        scale = alt.Scale(zero=False, nice=False, domain=ends) if ends[0] < ends[1] else alt.Scale()
-        x = alt.X("x:Q", title=None, scale=scale, axis=axis)
+        gap = Gap.beside(ends) if effect["missing"] else None
+        domain = ends if gap is None else [ends[0], gap.end]
+        scale = alt.Scale(zero=False, nice=False, domain=domain)
+        scale = scale if domain[0] < domain[1] else alt.Scale()
+        x = alt.X("x:Q", title=None, scale=scale, axis=_number_axis(grid, gap))
         plot = base.mark_line(strokeWidth=2)
-        below = _strip(effect["bars"], scale, ends)
+        below = _strip(effect, scale, ends, gap)
+        if gap is not None:
+            dots = [point | {"at": gap.middle} for point in effect["missing"]]
+            mark = alt.Chart(data(dots)).mark_circle(size=70, opacity=1)
+            tip_missing = [alt.Tooltip("x:N", title=effect["name"]), *tips(".4~g", y=what)]
+            beside = alt.Y("y:Q", scale=above, axis=None)
+            below += mark.encode(x="at:Q", y=beside, color=color, tooltip=tip_missing)
     lines = plot.encode(x=x, y=y, color=color, tooltip=tip)
     return (below + lines).resolve_scale(y="independent").properties(height=PANEL)
 
 
-def _strip(bars: list[dict[str, Any]], scale: Any, ends: list[float]) -> Any:
-    """Return a small histogram at the bottom of a panel."""
+@dataclass(frozen=True)
+class Gap:
+    """The place of missing values, at the right of the numbers of an axis."""
+
+    begin: float
+    middle: float
+    end: float
+
+    @classmethod
+    def beside(cls, ends: list[float]) -> Gap:
+        """Return the place beside an axis with these ends: a tenth of its width."""
+        width = ends[1] - ends[0] or 1.0
+        return cls(*(ends[1] + share * width for share in (0.06, 0.11, 0.16)))
+
+
+def _number_axis(grid: list[float], gap: Gap | None) -> Any:
+    """Return the axis of a numeric feature; only "missing" is written in the gap."""
+    step = {"tickMinStep": 1} if all(at == round(at) for at in grid) else {}
+    if gap is None:
+        return alt.Axis(**step)
+    visible = {"condition": {"test": f"datum.value < {gap.begin!r}", "value": 1}, "value": 0}
+    return alt.Axis(
+        **step, **dict.fromkeys(("labelOpacity", "tickOpacity", "gridOpacity"), visible)
+    )
+
+
+def _strip(effect: dict[str, Any], scale: Any, ends: list[float], gap: Gap | None) -> Any:
+    """Return a small histogram at the bottom of a panel, and the rows with missing values."""
+    bars = effect["bars"]
     inside = [
         bar | {"low": max(bar["low"], ends[0]), "high": min(bar["high"], ends[1])}
         for bar in bars
         if bar["high"] > ends[0] and bar["low"] < ends[1]
     ]
-    return (
-        alt.Chart(data(inside))
-        .mark_bar(color=SOFT, opacity=0.55, binSpacing=0.5)
-        .encode(
-            x=alt.X("low:Q", bin="binned", title=None, scale=scale),
-            x2="high:Q",
-            y=_rows_axis(bars),
-            tooltip=[*tips(".4~g", low="from", high="to"), *tips(",", rows="rows")],
-        )
-    )
+    here = [] if gap is None else [{"low": gap.begin, "high": gap.end, "rows": effect["n_missing"]}]
+    y, rows = _rows_axis([*bars, *here]), tips(",", rows="rows")
+    x = {"x": alt.X("low:Q", bin="binned", title=None, scale=scale), "x2": "high:Q"}
+    strip = alt.Chart(data(inside)).mark_bar(color=SOFT, opacity=0.55, binSpacing=0.5)
+    strip = strip.encode(y=y, tooltip=[*tips(".4~g", low="from", high="to"), *rows], **x)
+    if gap is None:
+        return strip
+    beside = alt.Chart(data(here)).mark_bar(color=SOFT, opacity=0.55)
+    at = alt.Chart(data([{"x": gap.middle, "label": "missing"}]))
+    word = at.mark_text(color=SOFT, fontSize=12, baseline="top")
+    word = word.encode(x="x:Q", y=alt.value(PANEL + 20), text="label:N")
+    return strip + beside.encode(y=y, tooltip=rows, **x) + word
 
 
 def _counts(bars: list[dict[str, Any]], x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._boosting import GradientBoostingRanker
 from hedgerow._data.columns import LabelColumn, NumericColumn
 from hedgerow._data.names import fitted_names, labels_of
 from hedgerow._data.sources import open_table
@@ -22,6 +23,7 @@ class Column:
     kind: str  # "numeric", "integer", "boolean" or "categorical"
     is_category: bool
     is_float32: bool = False  # whether numbers are rounded before the model sees them
+    place: int = 0  # in the table, whose columns may have another order than the model's
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -33,8 +35,9 @@ class Column:
 
 def read_columns(model: Any, X: Any) -> list[Column]:
     """Read a table in the model's order of columns."""
-    features = getattr(model, "_features", None)  # without a ranker's column of queries
-    source = open_table(X if features is None else features(X))
+    if isinstance(model, GradientBoostingRanker):
+        X = model._features(X)  # noqa: SLF001  without the column of queries
+    source = open_table(X)
     learned = fitted_names(model)
     order = list(range(source.n_features))
     names = labels_of(source.names, source.n_features)
@@ -42,16 +45,16 @@ def read_columns(model: Any, X: Any) -> list[Column]:
         if source.names is not None and set(source.names) == set(learned):
             order = [source.names.index(name) for name in learned]
         names = labels_of(learned, source.n_features)
-    return [_column(name, source.read(j)) for name, j in zip(names, order, strict=True)]
+    return [_column(name, source.read(j), j) for name, j in zip(names, order, strict=True)]
 
 
-def _column(name: str, column: NumericColumn | LabelColumn) -> Column:
+def _column(name: str, column: NumericColumn | LabelColumn, place: int) -> Column:
     if isinstance(column, LabelColumn):
         labels = np.array([*map(str, column.labels), None], dtype=object)
-        return Column(name, labels[column.codes], "categorical", True)
+        return Column(name, labels[column.codes], "categorical", True, place=place)
     dtype = column.values.dtype
     kind = {"b": "boolean", "f": "numeric"}.get(dtype.kind, "integer")
-    return Column(name, column.floats(), kind, False, is_float32=dtype == np.float32)
+    return Column(name, column.floats(), kind, False, dtype == np.float32, place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import explain
-from hedgerow._contract import internals
 from hedgerow._curves import some_rows
 from hedgerow._data.names import fitted_names
 from hedgerow._data.pass_through import take_rows
+from hedgerow._reporting.any_model import model_name, why_no_shap
 from hedgerow._reporting.columns import Column
 from hedgerow._reporting.curves import histogram_bars
-from hedgerow._reporting.forest_payload import score_label
+from hedgerow._reporting.forest_payload import in_units, score_label
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
     NumberOutcome,
@@ -23,6 +23,7 @@ from hedgerow._reporting.outcomes import (
     QuantileOutcome,
     RankingOutcome,
 )
+from hedgerow._reporting.positive import effect_of_class, shap_of_class
 from hedgerow._tree.additive import additive_trees
 from hedgerow._types import Floats
 from hedgerow.exceptions import HedgerowError
@@ -48,7 +49,7 @@ def importance_summary(model: Any, columns: Sequence[Column]) -> dict[str, Any]:
     try:
         importances = np.asarray(model.feature_importances_, np.float64)
     except (AttributeError, HedgerowError):
-        return {"absent": f"{type(model).__name__} has no importances of its own."}
+        return {"absent": f"{model_name(model)} has no importances of its own."}
     if len(importances) != len(columns):
         return {"absent": "the importances of the model do not refer to columns."}
     return {"what": "share of the total gain", **_ordered(importances, columns)}
@@ -80,7 +81,7 @@ def shuffled_summary(
     if isinstance(outcomes[0], RankingOutcome):
         return {"absent": "rankings are evaluated by query, not by row."}
     if not hasattr(model, "score"):
-        return {"absent": f"{type(model).__name__} has no score to compare."}
+        return {"absent": f"{model_name(model)} has no score to compare."}
     if outcomes[0].n_rows < 2:
         return {"absent": "it needs at least two rows."}
     if len(columns) > MOST_SHUFFLED:
@@ -101,7 +102,8 @@ def shuffled_summary(
         return {"absent": str(error)}
     change = "decrease" if result.higher_is_better else "increase"
     metric = "log loss" if by_probability else _score_name(first)
-    summary = _ordered(result.mean, columns, result.std)
+    places_in_X = [column.place for column in columns]
+    summary = _ordered(result.mean[places_in_X], columns, result.std[places_in_X])
     return {"what": f"{change} in {metric}", "n_rows": len(rows), **summary}
 
 
@@ -123,11 +125,15 @@ def effect_summary(
     target_name: str,
 ) -> dict[str, Any]:
     """Return the partial dependence on the most important columns, with their distributions."""
-    rows, places = some_rows(outcomes[0].n_rows, MOST_ROWS), order[:MOST_EFFECTS]
+    rows = some_rows(outcomes[0].n_rows, MOST_ROWS)
+    places = [j for j in order if not table[j].missing[rows].all()][:MOST_EFFECTS]
+    if not places:
+        return {"absent": "all values of the table are missing."}
     learned = fitted_names(model)
     # An integer is a name if names are integers, else an index.
     names_or_indices = [
-        j if learned is None or not isinstance(learned[j], int) else learned[j] for j in places
+        table[j].place if learned is None or not isinstance(learned[j], int) else learned[j]
+        for j in places
     ]
     try:
         result = explain.partial_dependence(
@@ -135,6 +141,9 @@ def effect_summary(
         )
     except HedgerowError as error:
         return {"absent": str(error)}
+    if isinstance(outcomes[0], ClassOutcome) and outcomes[0].positive_class is not None:
+        positive = outcomes[0].classes, outcomes[0].positive_class
+        result = [effect_of_class(one, *positive) for one in result]
     names = [renamed(name, outcomes) for name in result[0].output_names]
     return {
         "what": score_label(result[0].unit, result[0].output_names, target_name),
@@ -159,7 +168,7 @@ def _effect(result: Any, names: Sequence[str], column: Column) -> dict[str, Any]
     if result.is_categorical[0]:
         return _category_effect(result, names, column)
     grid = np.asarray(result.grid[0], np.float64)
-    present = np.flatnonzero(~np.isnan(grid))  # missing values have no position on a numeric axis
+    present, absent = np.flatnonzero(~np.isnan(grid)), np.flatnonzero(np.isnan(grid))
     points = _points(result, present, grid[present].tolist(), names)
     inside = column.values[
         (column.values >= grid[present].min()) & (column.values <= grid[present].max())
@@ -169,6 +178,9 @@ def _effect(result: Any, names: Sequence[str], column: Column) -> dict[str, Any]
         "is_category": False,
         "points": points,
         "bars": histogram_bars(inside, EFFECT_BARS),
+        # Missing values are a level of their own, without a position on the numeric axis.
+        "missing": _points(result, absent, ["missing"] * len(absent), names),
+        "n_missing": int(column.missing.sum()),
         "n_left_out": 0,
     }
 
@@ -217,11 +229,14 @@ def shap_summary(
     try:
         explained = explain.shap_values(model, take_rows(X, rows), background=background)
     except HedgerowError as error:
-        return {"absent": why_not_explained(model, error)}
+        return {"absent": why_no_shap(model, error)}
+    if isinstance(outcomes[0], ClassOutcome) and outcomes[0].positive_class is not None:
+        explained = shap_of_class(explained, outcomes[0].classes, outcomes[0].positive_class)
     sizes = np.abs(explained.values).mean(axis=0).reshape(len(explained.feature_names), -1)
     order = np.argsort(-sizes.sum(axis=1), kind="stable")[:MOST_FEATURES]
     summary: dict[str, Any] = {
         "what": score_label(explained.unit, explained.output_names, target_name),
+        "units": in_units(explained.unit, explained.output_names, target_name),
         "n_rows": len(rows),
         "n_all_rows": outcomes[0].n_rows,
         "features": [explained.feature_names[j] for j in order],
@@ -235,13 +250,6 @@ def shap_summary(
         names = [renamed(name, outcomes) for name in explained.output_names]
         return summary | {"bars": _bars(explained, sizes, order, names)}
     return summary | {"dots": _dots(explained, order), "sizes": sizes[order, 0].tolist()}
-
-
-def why_not_explained(model: Any, error: HedgerowError) -> str:
-    """Return the reason why there are no SHAP values, for a reader of the page."""
-    if not internals(model).can_be_additive:
-        return f"SHAP values are computed for tree models, and {type(model).__name__} is not one."
-    return str(error)
 
 
 def _rows_to_explain(model: Any, n_rows: int) -> NDArray[np.intp]:

@@ -22,7 +22,9 @@ from hedgerow._contract import internals
 from hedgerow._data.outputs import ClassOutputs, Outputs
 from hedgerow._data.table import TableSchema
 from hedgerow._data.target_statistics import EncodedColumn
+from hedgerow._estimator import Estimator
 from hedgerow._forest.model import ForestModel
+from hedgerow._reporting.any_model import model_name
 from hedgerow._reporting.wording import brief
 from hedgerow._tree.additive import column_names, leaf_names, leaf_unit
 from hedgerow._tree.fitting import TreeModel
@@ -64,6 +66,8 @@ class PageTrees:
 
 def page_trees(model: Any) -> PageTrees:
     """Return the trees of a model, as many as fit into a page."""
+    if not isinstance(model, Estimator):
+        raise OmittedError(f"{model_name(model)} has no trees that the page could show.")
     fitted = internals(model).model()
     if isinstance(fitted, BoostedModel):
         return _boosted(model, fitted)
@@ -164,6 +168,12 @@ def score_label(unit: str, output_names: Sequence[str], target_name: str) -> str
     if len(output_names) != 1 or output_names[0] in ("score", "y"):
         return unit
     return f"{unit} of {brief(output_names[0])}"
+
+
+def in_units(unit: str, output_names: Sequence[str], target_name: str) -> str:
+    """Return the unit of a score as it follows the word "in"."""
+    label = score_label(unit, output_names, target_name)
+    return f"units of {label}" if unit == "the target" else label
 
 
 def _categories(trees: PageTrees) -> dict[str, Any]:

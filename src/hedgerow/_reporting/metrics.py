@@ -247,6 +247,14 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
     residual = outcome.y - outcome.predicted
     squares = _mean_of(residual**2)
     return [
+        *(
+            Measure(
+                name.replace("_", " "),
+                "the loss that the model was trained for, on these rows",
+                *(False, partial(_weighted, measure, outcome)),
+            )
+            for name, measure in outcome.loss.items()
+        ),
         Measure(
             *("R²", "share of the variance explained; 0 is predicting the mean", True),
             partial(_explained, outcome),
@@ -261,6 +269,13 @@ def _of_numbers(outcome: NumberOutcome) -> list[Measure]:
         ),
         *_of_intervals(outcome),
     ]
+
+
+def _weighted(measure: Any, outcome: NumberOutcome, weights: Floats) -> float:
+    defined = weights > 0.0
+    if not defined.any():
+        return float("nan")
+    return float(measure(outcome.y[defined], outcome.predicted[defined], weights[defined]))
 
 
 def _of_intervals(outcome: NumberOutcome | QuantileOutcome) -> list[Measure]:

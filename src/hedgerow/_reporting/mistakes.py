@@ -10,8 +10,8 @@ import numpy as np
 
 from hedgerow import explain
 from hedgerow._data.pass_through import take_rows
+from hedgerow._reporting.any_model import why_no_shap
 from hedgerow._reporting.columns import Column, RowIds
-from hedgerow._reporting.features import why_not_explained
 from hedgerow._reporting.forest_payload import score_label
 from hedgerow._reporting.outcomes import (
     ClassOutcome,
@@ -21,6 +21,7 @@ from hedgerow._reporting.outcomes import (
     RankingOutcome,
     SurvivalOutcome,
 )
+from hedgerow._reporting.positive import shap_of_class
 from hedgerow._reporting.wording import brief, decimals_of
 from hedgerow._types import Floats
 from hedgerow.exceptions import HedgerowError
@@ -117,10 +118,12 @@ def mistakes_summary(
     columns: Sequence[Column],
     ids: RowIds,
     target_name: str,
+    why_not: str | None = None,
 ) -> dict[str, Any]:
     """Return the worst rows of each kind: truth, prediction, features and a waterfall.
 
-    Columns are sorted by importance, the most important first.
+    Columns are sorted by importance, the most important first. There are no waterfalls if
+    `why_not` is a reason.
     """
     if isinstance(outcome, RankingOutcome | SurvivalOutcome):
         return {
@@ -131,7 +134,10 @@ def mistakes_summary(
     if not rows:
         why = "n_mistakes is 0." if kinds else "there are none on these rows."
         return {"absent": why}
-    waterfalls, reason = _waterfalls(model, X, outcome, rows, outcome.name or target_name)
+    waterfalls: dict[int, dict[str, Any] | None] = dict.fromkeys(rows)
+    reason = why_not
+    if reason is None:
+        waterfalls, reason = _waterfalls(model, X, outcome, rows, outcome.name or target_name)
     return {
         "target": outcome.name,
         "id_name": ids.name,
@@ -189,7 +195,9 @@ def _waterfalls(
         background = 100 if getattr(model, "linear_leaves", False) else None
         explained = explain.shap_values(model, take_rows(X, np.array(rows)), background=background)
     except HedgerowError as error:
-        return dict.fromkeys(rows), why_not_explained(model, error)
+        return dict.fromkeys(rows), why_no_shap(model, error)
+    if isinstance(outcome, ClassOutcome) and len(outcome.classes) == 2:
+        explained = shap_of_class(explained, outcome.classes, outcome.scored_classes[0])
     return {
         row: waterfall(explained, i, output_of(outcome, explained, row), target)
         for i, row in enumerate(rows)

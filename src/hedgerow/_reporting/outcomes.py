@@ -6,8 +6,8 @@ arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.base import is_classifier, is_regressor
 from hedgerow._boosting import GradientBoostingRanker, GradientBoostingSurvival
 from hedgerow._boosting.losses import RankingLoss
 from hedgerow._boosting.losses.regression import as_levels
+from hedgerow._boosting.metrics import Measure, metric_of_loss
 from hedgerow._boosting.targets.ranking import Judgements
 from hedgerow._contract import internals
 from hedgerow._data.survival_times import read_survival_times
@@ -26,8 +27,11 @@ from hedgerow._data.target import (
     read_number_columns,
     read_probabilities,
 )
+from hedgerow._reporting.any_model import fitted_part
+from hedgerow._reporting.fold_models import FoldModels
 from hedgerow._svm import OneClassSVM
 from hedgerow._types import Floats, Indices
+from hedgerow._validation import CrossValidation
 from hedgerow._validation.predictions import with_offset
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -103,12 +107,16 @@ def is_within(y: Floats, ends: Floats) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class NumberOutcome(_Predicted):
-    """A numeric target with predictions, and intervals if the model is calibrated."""
+    """A numeric target with predictions, and intervals if the model is calibrated.
+
+    `loss` is the metric of the loss by its name, unless that is a usual one.
+    """
 
     name: str
     y: Floats
     predicted: Floats
     intervals: Intervals | None = None
+    loss: Mapping[str, Measure] = field(default_factory=dict)
 
     @property
     def surprise(self) -> Floats:
@@ -165,14 +173,20 @@ Outcome = ClassOutcome | NumberOutcome | QuantileOutcome | RankingOutcome | Surv
 
 
 def read_outcomes(
-    model: Any, X: Any, y: Any, qid: Any, offset: Any = None, positive_class: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    offset: Any = None,
+    positive_class: Any = None,
+    folds: CrossValidation | None = None,
 ) -> list[Outcome]:
-    """Predict the rows and read their targets."""
+    """Predict the rows, or take the predictions of folds, and read their targets."""
     if y is None:
         raise DataError("y is None: a report evaluates predictions, and needs the targets.")
     if qid is not None and not isinstance(model, GradientBoostingRanker):
         raise ParameterError("qid is only for rankers.")
-    predictor = with_offset(model, offset)
+    predictor = with_offset(model, offset) if folds is None else FoldModels(model, folds, offset)
     if isinstance(model, GradientBoostingRanker):
         return [_ranking(predictor, X, y, qid)]
     if isinstance(model, GradientBoostingSurvival):
@@ -282,7 +296,8 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
         )
     if targets.shape[1] == 1:
         intervals = _intervals(model, X, USUAL_COVERAGE)
-        return [NumberOutcome("", targets[:, 0], predicted[:, 0], intervals)]
+        loss = metric_of_loss(model)
+        return [NumberOutcome("", targets[:, 0], predicted[:, 0], intervals, loss)]
     names = _names(y, targets.shape[1])
     return [
         NumberOutcome(name, *both)
@@ -292,7 +307,7 @@ def _numbers(model: Any, X: Any, y: Any) -> list[Outcome]:
 
 def _intervals(model: Any, X: Any, coverage: float) -> Intervals | None:
     """Return the intervals of a calibrated model; None if it is not calibrated."""
-    if getattr(internals(model).model(), "residuals", None) is None:
+    if fitted_part(model, "residuals") is None:
         return None
     coverage = round(coverage, 9)  # 0.95 - 0.05 is not quite 0.9
     nominal = sorted({*COVERAGES, coverage})

@@ -38,13 +38,15 @@ def _of_classes(outcome: dict[str, Any], k: int) -> list[dict[str, Any]]:
     curves, charts = outcome["curves"], []
     if curves.get("roc"):
         description = (
-            "True against false positive rate, over all thresholds. The dashed line is guessing."
+            "True against false positive rate, over all thresholds. The dashed line is a random "
+            "ranking."
         )
         plot = _curve(curves["roc"], "false positive rate", "true positive rate", diagonal=True)
         charts.append(chart(f"roc-{k}", "", description + _of_which(outcome), plot))
     if curves.get("precision"):
         description = (
-            "Precision by recall, over all thresholds. Guessing would give the share of positives."
+            "Precision by recall, over all thresholds. A random ranking has a precision equal to "
+            "the share of positives."
         )
         plot = _curve(curves["precision"], "recall", "precision")
         charts.append(chart(f"precision-{k}", "", description + _of_which(outcome), plot))
@@ -52,7 +54,7 @@ def _of_classes(outcome: dict[str, Any], k: int) -> list[dict[str, Any]]:
         of = f" of {brief(outcome['positive'])}" if len(outcome["classes"]) == 2 else ""
         description = (
             f"Rows in ten groups of equal size by predicted probability{of}: how often the class "
-            "occurred in each. On the dashed line, probabilities are right. Bars are 95% intervals."
+            "occurred in each. Points on the dashed line are calibrated. Bars are 95% intervals."
         )
         names = "mean predicted probability", "observed frequency"
         some = _of_which(outcome) if not of else ""
@@ -75,16 +77,16 @@ def _of_quantiles(curves: dict[str, Any], k: int) -> list[dict[str, Any]]:
     charts = []
     if "intervals" in curves:
         description = (
-            "Share of true values inside the calibrated intervals, by nominal coverage. On the "
-            "dashed line, intervals cover what they promise. Bars are 95% intervals."
+            "Share of true values inside the calibrated intervals, by nominal coverage. Points on "
+            "the dashed line have exactly this coverage. Bars are 95% intervals."
         )
         plot = _with_intervals(curves["intervals"], "nominal coverage", "observed coverage")
         charts.append(chart(f"coverage-{k}", "Calibrated intervals", description, plot))
     if "coverage" in curves:
         before = ", before calibration" if "intervals" in curves else ""
         description = (
-            f"Share of true values below each predicted quantile{before}. On the dashed line, "
-            "quantiles are right. Bars are 95% intervals."
+            f"Share of true values below each predicted quantile{before}. Points on the dashed "
+            "line are calibrated. Bars are 95% intervals."
         )
         plot = _with_intervals(curves["coverage"], "quantile level", "share of true values below")
         title = "Predicted quantiles" if not before else "Quantiles before calibration"
@@ -158,7 +160,7 @@ def _of_residuals(curves: dict[str, Any], k: int, target: str) -> list[dict[str,
         chart(
             place,
             "Actual and predicted",
-            f"Each dot is a row; on the dashed line, the prediction is right.{note}",
+            f"Each dot is a row. On the dashed line, the prediction equals the actual value.{note}",
             _cloud(curves["dots"], "true", f"actual {target}", identity=True),
             dots=curves["dots"],
         ),

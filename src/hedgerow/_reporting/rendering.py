@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
+from collections.abc import Iterable
 from functools import cache, partial
 from importlib import resources
 from typing import Any
@@ -20,7 +23,6 @@ SCRIPTS = (
 )
 # Parts of the summary that the scripts read; the template renders the others.
 DATA = ("trees", "what_if", "threshold")
-SIZE = "{page size}"  # placeholder until the size is known
 LARGE = 3e6
 
 
@@ -35,18 +37,45 @@ def render(summary: dict[str, Any]) -> str:
             summary=summary, charts=list(enumerate(charts))
         )
     )
-    page: str = environment.get_template("page.html").render(
+    style, scripts = _style(), (_vega(), _script())
+    page = partial(
+        environment.get_template("page.html").render,
         summary=summary,
         body=body,
         contents=[entry | {"text": markup(entry["text"])} for entry in _contents(body)],
-        colors=COLORS,
-        style=markup(_file("style.css")),
-        vega=markup(_vega()),
-        scripts=markup("\n".join([math_script(), *map(_file, SCRIPTS)])),
+        policy=_policy(style, scripts),
+        style=markup(style),
+        scripts=list(map(markup, scripts)),
         data=markup(json_text(data)),
-        page_size=SIZE,
     )
-    return page.replace(SIZE, _size_text(page), 1)
+    return str(page(page_size=_size_text(page(page_size=""))))
+
+
+def _style() -> str:
+    colors = "".join(f" --c{i}: {color};" for i, color in enumerate(COLORS))
+    return f":root {{{colors} }}\n{_file('style.css')}"
+
+
+def _script() -> str:
+    return "(() => {\n" + "\n".join([math_script(), *map(_file, SCRIPTS)]) + "})();"
+
+
+def _policy(style: str, scripts: Iterable[str]) -> str:
+    """Return a content security policy by which only these scripts and this style are used.
+
+    Style attributes, such as the lengths of bars, are numbers; they have no hashes.
+    """
+    hashes = " ".join(map(_hash, scripts))
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src-elem {_hash(style)}; "
+        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    # What a page is encoded to, where a lone surrogate is "?".
+    digest = hashlib.sha256(text.encode(errors="replace")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _environment() -> Any:

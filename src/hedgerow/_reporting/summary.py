@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow._data.sources import has_rows
 from hedgerow._data.target import read_weights
+from hedgerow._reporting.any_model import with_trees
 from hedgerow._reporting.columns import Column, RowIds, read_columns, read_row_ids
 from hedgerow._reporting.curves import MOST_DOTS, curves_of, histogram_bars
 from hedgerow._reporting.features import (
@@ -43,20 +44,22 @@ from hedgerow._reporting.outcomes import (
 from hedgerow._reporting.profile import data_profile
 from hedgerow._reporting.threshold import threshold_payload
 from hedgerow._reporting.training import parameter_table, reproducibility, training_summary
-from hedgerow._reporting.verdict import verdict
-from hedgerow._reporting.what_if import what_if_payload
+from hedgerow._reporting.verdict import title_of, verdict
+from hedgerow._reporting.what_if import explained_class, what_if_payload
 from hedgerow._types import Floats
+from hedgerow._validation import CrossValidation
 from hedgerow.exceptions import DataError
 
 N_START_ROWS = 12
 MOST_TARGETS = 6  # with curves
+TRAINED_ON_THESE = "the model, unlike those of the folds, was trained on these rows."
 
 
 @dataclass(frozen=True)
 class ReportOptions:
     """The arguments of `report`."""
 
-    title: str
+    title: str | None
     target_name: str
     n_mistakes: int
     n_bootstrap: int
@@ -73,27 +76,31 @@ def summarise(
     sample_weight: Any = None,
     qid: Any = None,
     offset: Any = None,
+    folds: CrossValidation | None = None,
 ) -> dict[str, Any]:
     """Return the contents of the report of a model on a dataset."""
     if not has_rows(X):
         raise DataError("X has 0 sample(s); a report needs rows to evaluate a model on.")
-    outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class)
+    passed, model = model, with_trees(model)
+    outcomes = read_outcomes(model, X, y, qid, offset, options.positive_class, folds)
     n_rows = outcomes[0].n_rows
     weights = read_weights(sample_weight, n_rows)
     columns = read_columns(model, X)
     ids = read_row_ids(X)
     importances = importance_summary(model, columns)
-    shuffled = shuffled_summary(model, X, y, offset, columns, outcomes)
+    shuffled: dict[str, Any] = {"absent": TRAINED_ON_THESE}
+    if folds is None:
+        shuffled = shuffled_summary(model, X, y, offset, columns, outcomes)
     order = shuffled.get("order") or importances.get("order") or list(range(len(columns)))
     kinds = mistake_kinds(outcomes[0], options.n_mistakes)
     n_dots = MOST_DOTS // min(len(outcomes), MOST_TARGETS)
     summary: dict[str, Any] = {
-        "title": options.title,
         "target": options.target_name,
         "data": data_profile(columns, outcomes, order),
         "targets": [_target(outcome) for outcome in outcomes],
-        "training": training_summary(model),
+        "training": training_summary(passed),
         "outcomes": [_evaluate(outcome, weights, options, n_dots) for outcome in outcomes],
+        "n_folds": None if folds is None else len(folds.folds),
         "is_weighted": weights is not None,
         "has_offset": offset is not None,
         "n_drawn": MOST_TARGETS,
@@ -105,12 +112,16 @@ def summarise(
         "shap": shap_summary(model, X, outcomes, options.target_name),
         "effects": effect_summary(model, X, columns, outcomes, order, options.target_name),
         "mistakes": mistakes_summary(
-            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name)
+            *(model, X, outcomes[0], kinds, [columns[j] for j in order], ids, options.target_name),
+            why_not=None if folds is None else TRAINED_ON_THESE,
         ),
         **_trees(model, columns, order, outcomes, kinds, ids, options),
-        "parameters": parameter_table(model),
-        "reproducibility": reproducibility(model),
+        "parameters": parameter_table(passed),
+        "reproducibility": reproducibility(passed),
     }
+    summary["title"] = (
+        title_of(outcomes, options.target_name) if options.title is None else options.title
+    )
     summary["verdict"] = verdict(summary, outcomes[0])
     return plain(summary)
 
@@ -184,10 +195,11 @@ def _trees(
             for label, group in groups.items()
             if group
         ]
-        explained = what_if["explained"]
+        explained = explained_class(what_if["explained"], outcomes[0])
         if "names" in explained:
             explained["names"] = [renamed(name, outcomes) for name in explained["names"]]
-            explained["what"] = score_label(trees.unit, trees.output_names, options.target_name)
+            explained["what"] = score_label(trees.unit, explained["names"], options.target_name)
+        what_if["explained"] = explained
     payload = trees_payload(trees, options.target_name)
     payload["output_names"] = [renamed(name, outcomes) for name in payload["output_names"]]
     return {"trees": payload, "what_if": what_if}

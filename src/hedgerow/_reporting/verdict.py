@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,49 @@ from hedgerow._reporting.outcomes import (
 )
 from hedgerow._reporting.wording import brief, number
 
+MOST_NAMED = 4  # classes of a title
+
 
 def verdict(summary: dict[str, Any], outcome: Outcome) -> str:
     """Return one or two sentences for a reader in a hurry."""
     metrics = {metric["name"]: metric for metric in summary["outcomes"][0]["metrics"]}
-    n_targets = len(summary["outcomes"])
+    n_targets, n_folds = len(summary["outcomes"]), summary["n_folds"]
+    on = f"On {_rows(outcome.n_rows)}"
+    if n_folds is not None:
+        on = f"In {n_folds}-fold cross-validation on {_rows(outcome.n_rows)}"
     if n_targets == 1:
-        return _sentence(outcome, metrics, summary["target"])
-    sentence = _sentence(outcome, metrics, outcome.name)
+        return _sentence(outcome, metrics, summary["target"], on)
+    sentence = _sentence(outcome, metrics, outcome.name, on)
     return f"The model predicts {n_targets} targets. For the first, {outcome.name}: {sentence}"
 
 
-def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str) -> str:
-    on = f"On {_rows(outcome.n_rows)}"
+def title_of(outcomes: Sequence[Outcome], target: str) -> str:
+    """Return a title: the target with its classes, or the task."""
+    first, n = outcomes[0], len(outcomes)
+    is_class = isinstance(first, ClassOutcome)
+    if n > 1:
+        return f"{'Classification' if is_class else 'Regression'} of {n} targets"
+    name = brief(target)
+    if isinstance(first, ClassOutcome):
+        start = name.capitalize() if name.islower() else name
+        return f"{start}: {_choice_of(first)}"
+    if isinstance(first, NumberOutcome):
+        return f"Regression of {name}"
+    if isinstance(first, QuantileOutcome):
+        return f"Quantiles of {name}"
+    return f"Ranking by {name}" if isinstance(first, RankingOutcome) else f"Survival: {name}"
+
+
+def _choice_of(outcome: ClassOutcome) -> str:
+    """Return the classes, the positive one first; of many, their number."""
+    if len(outcome.classes) > MOST_NAMED:
+        return f"{len(outcome.classes)} classes"
+    order = dict.fromkeys([*outcome.scored_classes, *range(len(outcome.classes))])
+    *others, last = [brief(outcome.classes[k]) for k in order]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _sentence(outcome: Outcome, metrics: dict[str, Any], target: str, on: str) -> str:
     if isinstance(outcome, ClassOutcome):
         return _of_classes(outcome, metrics, on)
     if isinstance(outcome, NumberOutcome):

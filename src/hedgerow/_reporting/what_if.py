@@ -22,6 +22,8 @@ from hedgerow._reporting.forest_payload import (
     PageTrees,
     rule_payload,
 )
+from hedgerow._reporting.outcomes import ClassOutcome, Outcome
+from hedgerow._reporting.positive import mirror_of
 
 MOST_FIELDS = 60
 MOST_LETTERS = 600_000  # of fields and rows in a page below 5 MB
@@ -65,6 +67,18 @@ def what_if_payload(
     if len(json.dumps(payload)) > MOST_LETTERS:
         raise OmittedError("its columns and their categories do not fit into a page of 5 MB.")
     return payload
+
+
+def explained_class(explained: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    """Return the names of the explained scores if the positive class is the first of two.
+
+    The page subtracts the other class's score from `mirror`.
+    """
+    if not isinstance(outcome, ClassOutcome) or len(explained.get("names", ())) != 1:
+        return explained
+    if len(outcome.classes) != 2 or outcome.scored_classes != [0]:
+        return explained
+    return explained | {"names": [outcome.classes[0]], "mirror": mirror_of(explained["unit"])}
 
 
 def _explained(model: Any, trees: PageTrees) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from hedgerow._arguments import with_argument_hints
-from hedgerow._contract import internals
 from hedgerow._data.names import listed
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns, fit_offset
-from hedgerow._estimator import Estimator
 from hedgerow._model_file.atomic import check_target, file_name, write_atomically
-from hedgerow._params import Number
+from hedgerow._params import Number, short_repr
+from hedgerow._reporting.any_model import reported_model
+from hedgerow._reporting.fold_models import require_each_row_once
 from hedgerow._reporting.summary import ReportOptions, summarise
 from hedgerow._result import imported
+from hedgerow._validation import CrossValidation
 from hedgerow._validation.fold_data import count_rows, require_rows
 from hedgerow.exceptions import ParameterError
 
@@ -40,6 +40,7 @@ def report(
     title: str | None = None,
     target_name: str | None = None,
     positive_class: Any = None,
+    cross_validation: CrossValidation | None = None,
     n_mistakes: int = 3,
     n_bootstrap: int = 200,
     random_state: int = 0,
@@ -56,7 +57,10 @@ def report(
     Parameters
     ----------
     model : fitted estimator
-        Any supervised estimator of Hedgerow.
+        A classifier, regressor, ranker or survival model of Hedgerow, or a classifier or regressor
+        of scikit-learn's kind: an estimator, a pipeline, or a search, whose best estimator is used.
+        SHAP values, trees and the form are of tree models; those of scikit-learn are converted by
+        `from_sklearn` where that is possible.
     X : table of shape (n_rows, n_features)
         The test set, preferably rows that the model was not trained on. The index of a pandas data
         frame identifies its rows in the report. If X is a `ParquetTable`, 100,000 random rows are
@@ -64,7 +68,7 @@ def report(
     y : array
         The targets, as in `fit`; None for those of a `ParquetTable`.
     path : str or path-like
-        The file to write. An existing file is replaced atomically.
+        The file to write, ending in .html or .htm. An existing file is replaced atomically.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows in the metrics; ignored for rankers.
     qid : array of shape (n_rows,), optional
@@ -73,13 +77,19 @@ def report(
         For gradient boosting: added to the scores of the rows, as in `predict`; by default that of
         a `ParquetTable`. Explanations and the form do not include it.
     title : str, optional
-        Title of the page; by default the name of the estimator.
+        Title of the page; by default the target and its classes, or the task.
     target_name : str, optional
         Name of the target; by default the name of y, if it has one.
     positive_class : class label, optional
-        The positive class of the confusion matrix, the metrics and the curves; by default the
-        second of two classes. The reader of the page can change it. With more than two classes,
-        its curves come first.
+        The positive class of the confusion matrix, the metrics, the curves, the SHAP values, the
+        partial dependence and the mistakes; by default the one with which the command line trained
+        the model, or the second of two classes. The reader of the page can choose another one for
+        the confusion matrix and the curves. With more than two classes, its curves come first, and
+        SHAP values are those of its score.
+    cross_validation : CrossValidation, optional
+        The result of `hedgerow.cross_validate` for the same rows. Metrics, curves and mistakes are
+        then of its out-of-fold predictions, so that X may be the rows that the model was trained
+        on. The folds must test each row once.
     n_mistakes : int
         How many of the worst mistakes of each kind to show: false positives and false negatives,
         or over- and under-predictions. At most 50.
@@ -106,28 +116,31 @@ def report(
     >>> hr.report(model, X[300:], y[300:], "report.html")  # doctest: +SKIP
     """
     _require_packages()
-    _check_model(model)
+    model = reported_model(model)
     _check_number("n_mistakes", n_mistakes, MOST_MISTAKES)
     _check_number("n_bootstrap", n_bootstrap)
     _check_number("random_state", random_state)
     _check_positive_class(model, positive_class)
+    _check_cross_validation(cross_validation)
     _check_texts(title=title, target_name=target_name)
     name = _check_path(path)
     options = ReportOptions(
-        title=type(model).__name__ if title is None else title,
+        title=title,
         target_name=str(getattr(y, "name", None) or "y") if target_name is None else target_name,
         n_mistakes=n_mistakes,
         n_bootstrap=n_bootstrap,
         seed=random_state,
-        positive_class=positive_class,
+        positive_class=_positive_class(model, positive_class),
     )
     if isinstance(X, ParquetTable):
         offset = fit_offset(X, offset)
         X, y, sample_weight, qid, offset = _sample(X, y, sample_weight, qid, offset, random_state)
     if offset is not None:
         require_rows("offset", offset, count_rows("X", X))
+    if cross_validation is not None:
+        require_each_row_once(cross_validation, count_rows("X", X))
     by_row = {"sample_weight": sample_weight, "qid": qid, "offset": offset}
-    summary = summarise(model, X, y, options, **by_row)
+    summary = summarise(model, X, y, options, **by_row, folds=cross_validation)
     from hedgerow._reporting.rendering import render
 
     # A lone surrogate, which a name may contain, cannot be encoded: it becomes "?".
@@ -161,20 +174,6 @@ def _require_packages() -> None:
             ) from error
 
 
-def _check_model(model: Any) -> None:
-    if isinstance(model, Pipeline):
-        raise ParameterError(
-            "model is a Pipeline: pass its last step, pipeline[-1], and as X the output of the "
-            "other steps, pipeline[:-1].transform(X)."
-        )
-    if not isinstance(model, Estimator):
-        hint = " Pass its best_estimator_." if hasattr(model, "best_estimator_") else ""
-        raise ParameterError(
-            f"model is a {type(model).__name__}; it must be a fitted estimator of Hedgerow." + hint
-        )
-    internals(model).model()
-
-
 def _check_positive_class(model: Any, positive_class: Any) -> None:
     if positive_class is None:
         return
@@ -187,7 +186,23 @@ def _check_positive_class(model: Any, positive_class: Any) -> None:
     if positive_class not in classes.tolist():
         raise ParameterError(
             f"positive_class={positive_class!r} is not allowed; the classes are "
-            f"{listed([repr(label) for label in classes.tolist()])}."
+            f"{listed(classes.tolist())}."
+        )
+
+
+def _positive_class(model: Any, positive_class: Any) -> Any:
+    """Return the positive class, by default the one that the command line recorded."""
+    recorded = getattr(model, "positive_class_", None)
+    if positive_class is None and recorded in getattr(model, "classes_", ()):
+        return recorded
+    return positive_class
+
+
+def _check_cross_validation(result: Any) -> None:
+    if not (result is None or isinstance(result, CrossValidation)):
+        raise ParameterError(
+            f"cross_validation={short_repr(result)} is not allowed; it must be what "
+            "hedgerow.cross_validate returns, or None."
         )
 
 
@@ -209,4 +224,9 @@ def _check_path(path: Any) -> str:
         raise ParameterError(f"path={path!r} is not allowed; it must be a str or path-like.")
     name = file_name(path)
     check_target(name)
+    if not name.lower().endswith((".html", ".htm")):
+        raise ParameterError(
+            f"path={path!r} is not allowed; a report is a web page, so the name must end in .html "
+            "or .htm."
+        )
     return name

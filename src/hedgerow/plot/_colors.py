@@ -39,10 +39,9 @@ def _default_colors(n_classes: int, colors: Any) -> Floats:
 
 
 def ramp() -> Any:
-    """Return a colormap from low to high whose lightest colour is visible on white."""
+    """Return a colormap from low to high, blue to orange as in reports."""
     colors = imported("matplotlib.colors", "plot()")
-    full = imported("matplotlib", "plot()").colormaps[COLORMAP]
-    return colors.ListedColormap([full(0.9 * i / 255.0) for i in range(256)])
+    return colors.LinearSegmentedColormap.from_list("low to high", [COLORS[0], COLORS[4]])
 
 
 def tint(color: Floats, strength: Any) -> Floats:

@@ -93,7 +93,10 @@ class WhatIf {
 
   // What each feature contributes to each score: see Contributions.
   explain(values = this.values) {
-    return this.contributions.of(seenRow(this.whatIf.fields, values, this.trees.n_features));
+    const found = this.contributions.of(seenRow(this.whatIf.fields, values, this.trees.n_features));
+    const { mirror } = this.whatIf.explained; // of the scores of two classes, where the first is explained
+    if (mirror === undefined) return found;
+    return { base: found.base.map((one) => mirror - one), values: found.values.map((one) => -one) };
   }
 
   get isChanged() {

@@ -5,6 +5,15 @@ const report = JSON.parse(document.getElementById("report-data").textContent);
 
 const views = new Map(); // of charts that change, by their place in the page
 
+// A text that is a property of every object, such as __proto__, is no key for Vega's lookups: it gets
+// a character without width.
+function harmless(value) {
+  if (typeof value === "string") return value in {} ? `\u2060${value}` : value;
+  if (Array.isArray(value)) return value.map(harmless);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, harmless(part)]));
+}
+
 // Puts points into the layers that have their names.
 function fill(spec, points) {
   for (const layer of spec.layer || []) {
@@ -16,7 +25,9 @@ function fill(spec, points) {
 async function drawChart(place, points) {
   const spec = report.charts[Number(place.dataset.chart)];
   if (points) fill(spec, points);
-  const { view } = await vegaEmbed(place, spec, { actions: false, renderer: "svg" });
+  // Expressions are interpreted: the policy of the page forbids code from text, and other styles.
+  const options = { ast: true, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+  const { view } = await vegaEmbed(place, harmless(spec), { actions: false, renderer: "svg", ...options });
   views.set(place.dataset.place, view);
 }
 
@@ -53,7 +64,7 @@ function setUpTheme() {
   const apply = () => {
     const dark = chosen === null ? system.matches : chosen;
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    button.setAttribute("aria-pressed", String(dark));
+    button.textContent = dark ? "Light mode" : "Dark mode"; // what a click turns on
   };
   button.addEventListener("click", () => {
     chosen = document.documentElement.dataset.theme !== "dark";

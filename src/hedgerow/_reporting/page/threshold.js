@@ -218,7 +218,7 @@ class Threshold {
     for (const [place, data] of Object.entries(this.pictures())) {
       const view = this.views.get(place);
       if (!view) continue;
-      for (const [name, points] of Object.entries(data)) view.data(name, points);
+      for (const [name, points] of Object.entries(data)) view.data(name, harmless(points));
       view.runAsync();
     }
   }
