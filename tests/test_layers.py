@@ -136,7 +136,7 @@ IMPORTS = {
     },
     "callbacks": MODELS,
     "mlflow": {*MODELS, "hedgerow"},
-    "skops": set(),
+    "skops": {*CONTRACT, "_model_file", "hedgerow"},
     "__main__": {"_cli"},
 }
 
