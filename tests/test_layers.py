@@ -125,6 +125,7 @@ IMPORTS = {
     "_import": {*MODELS, "_model_file"},
     "_validation": MODELS,
     "explain": {*MODELS, "_validation"},
+    "_shap_package": {"exceptions", "explain"},
     "theory": MODELS,
     "cluster": MODELS,
     "dask": {*CONTRACT, "_model_file", "cluster", "explain", "hedgerow"},
