@@ -70,12 +70,19 @@ def export(
     file = Path(file_name(path))
     name = _format_of(file, format)
     written: str | bytes
-    if name == "onnx" and has_no_trees(estimator):
-        written = rows_onnx(estimator)
+    if name == "onnx":
+        written = onnx_of(estimator)
     else:
         to = Destination(file.stem, table, keep)
         written = FORMATS[name].write(portable(estimator), to)
     write_atomically(str(file), written.encode() if isinstance(written, str) else written)
+
+
+def onnx_of(estimator: Estimator) -> bytes:
+    """Return the bytes of a fitted estimator as ONNX."""
+    if has_no_trees(estimator):
+        return rows_onnx(estimator)
+    return onnx_bytes(portable(estimator))
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002

@@ -13,7 +13,7 @@ from hedgerow._result import imported
 from hedgerow._types import Floats
 
 ML = "ai.onnx.ml"
-_OPSETS = {"": 21, ML: 5}  # onnxruntime 1.20
+OPSETS = {"": 21, ML: 5}  # onnxruntime 1.20
 _IR_VERSION = 10
 
 
@@ -75,7 +75,7 @@ class OnnxGraph:
         """Return the bytes of the model, for an estimator of some kind."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, kind, self._inputs, self._outputs, self._constants)
-        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
+        opsets = [helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
         made = helper.make_model(
             graph, opset_imports=opsets, producer_name=f"Hedgerow {__version__}"
         )
