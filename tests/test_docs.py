@@ -35,7 +35,11 @@ BLOCK = re.compile(
 )
 COMMAND_PAGE = "command_line.md"  # tests/cli runs its commands
 # Packages that a page needs beside those of other tests.
-NEEDS = {"serving.md": ("fastapi", "httpx", "lightgbm", "mlflow", "onnxruntime", "optuna", "skops")}
+NEEDS = {
+    "serving.md": (
+        *("fastapi", "httpx", "lightgbm", "mlflow", "onnxruntime", "optuna", "skl2onnx", "skops"),
+    ),
+}
 
 
 def name(path):

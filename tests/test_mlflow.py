@@ -1,5 +1,7 @@
 """The MLflow flavour: models by any of its doors, and runs of fits."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,13 +61,71 @@ def test_the_signature_is_that_of_the_columns(tmp_path):
     flavor.save_model(classifier().fit(FRAME, Y), tmp_path / "named")
     inputs = mlflow.models.get_model_info(str(tmp_path / "named")).signature.inputs
     assert inputs.input_names() == ["a", "b", "town"]
-    assert [kind.name for kind in inputs.input_types()] == ["double", "double", "string"]
     generic = mlflow.pyfunc.load_model(str(tmp_path / "named"))
     with pytest.raises(mlflow.MlflowException, match="town"):
         generic.predict(FRAME[["a", "b"]])
     array = FRAME[["a", "b"]].to_numpy()
     flavor.save_model(classifier().fit(array, Y), tmp_path / "array")
     assert mlflow.models.get_model_info(str(tmp_path / "array")).signature is None
+
+
+def every_dtype():
+    """Return a table with a column of every type that a model takes, with and without gaps."""
+    columns = {kind: RNG.integers(0, 9, 300).astype(kind) for kind in ("int64", "int32", "uint8")}
+    columns |= {kind: RNG.normal(size=300).astype(kind) for kind in ("float64", "float32")}
+    columns["bool"] = RNG.random(300) < 0.5
+    columns["object"] = RNG.choice(np.array(["u", "v", None], object), 300)
+    for kind in ("int64", "bool", "object"):
+        columns[f"category of {kind}"] = pd.Categorical(columns[kind])
+    table = pd.DataFrame(columns).assign(text=RNG.choice(["p", "q"], 300), nothing=np.nan)
+    for kind in ("Int64", "Float64", "int64[pyarrow]", "double[pyarrow]"):
+        table[kind] = table["int64"].where(table["int64"] > 1).astype(kind)
+    for kind in ("boolean", "bool[pyarrow]"):
+        table[kind] = table["bool"].astype(kind).where(table["int64"] > 1)
+    for kind in ("string", "string[pyarrow]"):
+        table[kind] = table["object"].astype(kind)
+    return table
+
+
+@pytest.mark.parametrize("without", [[], ["category of int64", "category of bool"]])
+def test_a_served_model_takes_its_training_table_whatever_its_types(tmp_path, without):
+    table = every_dtype().drop(columns=without)
+    model = hr.GradientBoostingRegressor(n_estimators=20)
+    expected = model.fit(table, table["int64"] + table["bool"] + table["float32"]).predict(table)
+    flavor.save_model(model, tmp_path / "saved")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    np.testing.assert_array_equal(served.predict(table), expected)
+    np.testing.assert_array_equal(served.predict(table[::-1]), expected[::-1])
+    np.testing.assert_array_equal(served.predict(table[:1]), expected[:1])
+
+
+@pytest.mark.parametrize("form", ["dataframe_records", "dataframe_split", "instances"])
+def test_a_served_model_takes_what_the_scoring_server_reads(tmp_path, form):
+    server = pytest.importorskip("mlflow.pyfunc.scoring_server")
+    table = every_dtype().drop(columns=["category of int64", "category of bool"])
+    model = hr.GradientBoostingRegressor(n_estimators=20)
+    expected = model.fit(table, table["int64"] + table["bool"] + table["float64"]).predict(table)
+    flavor.save_model(model, tmp_path / "saved")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    orient = "split" if form == "dataframe_split" else "records"
+    rows = json.loads(table.to_json(orient=orient, double_precision=15))
+    data = server.infer_and_parse_data({form: rows}, served.metadata.get_input_schema())
+    np.testing.assert_allclose(served.predict(data), expected, rtol=0, atol=1e-12)
+
+
+def test_a_served_model_takes_a_polars_table(tmp_path):
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame(
+        {
+            "whole": RNG.integers(0, 9, 300).astype(np.int16),
+            "kind": polars.Series(RNG.choice(["x", "y"], 300), dtype=polars.Categorical),
+            "seen": [None, True, False] * 100,
+        }
+    )
+    model = hr.RandomForestClassifier(n_estimators=5).fit(table, Y)
+    flavor.save_model(model, tmp_path / "saved")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    np.testing.assert_array_equal(served.predict(table.to_pandas()), model.predict(table))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from hedgerow._native import level as isa_level  # noqa: F401  in __all__, by its name
+from hedgerow._shap_package import take_part_in_shap
 
 __version__ = "0.2.0"
 
@@ -65,3 +66,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+take_part_in_shap()

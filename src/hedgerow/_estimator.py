@@ -141,10 +141,11 @@ class Estimator(BaseEstimator):
         table: str | None = None,
         keep: Sequence[str] = (),
     ) -> None:
-        """Write a fitted tree model in the format of another program.
+        """Write a fitted model in the format of another program.
 
         Gradient boosting, random forests, extra trees, decision trees, AdaBoost classifiers with
-        the default trees and bagging of histogram-based trees can be exported. The exported model
+        the default trees and bagging of histogram-based trees can be exported; support vector
+        machines and neighbours as ONNX. The exported model
         predicts the same as this one, bit for bit, with these exceptions: ONNX, SQL and AdaBoost
         with 'SAMME' agree up to rounding errors, and XGBoost up to rounding errors of float32.
 

@@ -21,7 +21,8 @@ from mlflow.models import Model, ModelSignature
 from mlflow.models.model import MLMODEL_FILE_NAME
 from mlflow.models.utils import _save_example
 from mlflow.tracking.artifact_utils import _download_artifact_from_uri
-from mlflow.types import ColSpec, DataType, Schema
+from mlflow.types import ColSpec, Schema
+from mlflow.types.schema import AnyType
 from mlflow.utils.environment import (
     _CONDA_ENV_FILE_NAME,
     _CONSTRAINTS_FILE_NAME,
@@ -100,7 +101,8 @@ def save_model(
     pyfunc_predict_fn : {"predict", "predict_proba", "decision_function"}
         The method that the generic interface (``mlflow.pyfunc``) calls.
     signature : ModelSignature or False, optional
-        The columns of tables. None takes them from the model, if they have names; False is none.
+        The columns of tables. None takes their names from the model, if they have names, and
+        leaves types open; False is none.
     mlflow_model, input_example, pip_requirements, extra_pip_requirements, conda_env, code_paths, \
 metadata :
         As in the flavours of MLflow.
@@ -175,19 +177,17 @@ def load_model(model_uri: str, dst_path: str | None = None) -> Any:
 
 
 def signature_of(model: Any) -> ModelSignature | None:
-    """Return the named columns that a model was fitted to; None if they have no names."""
+    """Return the named columns that a model was fitted to; None if they have no names.
+
+    A column may have any type. MLflow converts hardly anything: for a "double" it refuses integers
+    and booleans, for a "long" an integer column in which a value is missing, and for a "string"
+    the categories of pandas. The model takes all of these and checks the values itself.
+    """
     schema: Any = getattr(internals(model).model(), "schema", None)
     names = None if schema is None else schema.feature_names
     if names is None or not all(isinstance(name, str) for name in names):
         return None
-    kinds = {j: categories.kind for j, categories in schema.categories.items()}
-    if not set(kinds.values()) <= {"string"}:  # MLflow has no type for any other category
-        return None
-    columns = [
-        ColSpec(DataType.string if j in kinds else DataType.double, name)
-        for j, name in enumerate(names)
-    ]
-    return ModelSignature(inputs=Schema(columns))
+    return ModelSignature(inputs=Schema([ColSpec(AnyType(), name) for name in names]))
 
 
 class _Predictor:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 import hedgerow as hr
 from hedgerow._tree.additive import additive_trees
@@ -92,6 +95,82 @@ def test_the_tree_explainer_finds_the_same_interactions() -> None:
     ours = shap_values(MODELS["numbers"], X[:20], interactions=True)
     theirs = np.asarray(explainer.shap_interaction_values(X[:20]))
     np.testing.assert_allclose(ours.values, theirs.reshape(ours.shape), rtol=0, atol=1e-12)
+
+
+CODES = rng.integers(0, 4, len(X))
+TABLE = pd.DataFrame(X, columns=list("abcde")).assign(
+    kind=pd.Categorical(CODES), town=np.array(["Ulm", "Bonn", None, "Köln"])[CODES]
+)
+WITH_CATEGORIES = {
+    "categories": hr.GradientBoostingRegressor(**FEW).fit(TABLE, CODES % 2 + Y),
+    "categories in no split": hr.GradientBoostingRegressor(**FEW).fit(TABLE, TABLE["c"].fillna(0)),
+    "target statistics": hr.GradientBoostingClassifier(max_categories=1, **FEW).fit(TABLE, THREE),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("kind", ["TreeExplainer", "Explainer"])
+def test_explainers_take_the_model_itself(name: str, kind: str) -> None:
+    shap = pytest.importorskip("shap")
+    explainer = getattr(shap, kind)(MODELS[name])
+    assert isinstance(explainer, shap.TreeExplainer)
+    ours, theirs = shap_values(MODELS[name], X[:20]), explainer(X[:20])
+    np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ours.base_values, theirs.base_values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WITH_CATEGORIES)
+@pytest.mark.parametrize("kind", ["TreeExplainer", "Explainer"])
+def test_explainers_take_models_with_categories_and_return_our_values(name: str, kind: str) -> None:
+    shap = pytest.importorskip("shap")
+    explainer = getattr(shap, kind)(WITH_CATEGORIES[name])
+    ours, theirs = shap_values(WITH_CATEGORIES[name], TABLE[:20]), explainer(TABLE[:20])
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.base_values, theirs.base_values)
+    pairs = shap_values(WITH_CATEGORIES[name], TABLE[:20], interactions=True)
+    np.testing.assert_array_equal(pairs.values, explainer.shap_interaction_values(TABLE[:20]))
+
+
+def test_probabilities_are_explained_by_the_package_itself() -> None:
+    shap = pytest.importorskip("shap")
+    model = MODELS["two classes"]
+    explainer = shap.TreeExplainer(model, X[20:50], model_output="probability")
+    total = explainer.expected_value + explainer.shap_values(X[:20]).sum(axis=1)
+    np.testing.assert_allclose(total, model.predict_proba(X[:20])[:, 1], rtol=0, atol=1e-6)
+
+
+def test_what_only_trees_of_numbers_can_give_is_refused_with_advice() -> None:
+    shap = pytest.importorskip("shap")
+    with pytest.raises(hr.ParameterError, match=r"a background .*categorical.*to_explanation"):
+        shap.TreeExplainer(WITH_CATEGORIES["categories"], TABLE[["a", "b"]].to_numpy())
+    with pytest.raises(hr.ParameterError, match="model_output='probability'"):
+        shap.TreeExplainer(WITH_CATEGORIES["categories"], model_output="probability")
+
+
+def test_models_of_other_libraries_pass_through_unchanged() -> None:
+    shap = pytest.importorskip("shap")
+    table = np.nan_to_num(X)
+    forest = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0).fit(table, Y)
+    values = shap.TreeExplainer(forest)(table[:20])
+    total = values.base_values + values.values.sum(axis=1)
+    np.testing.assert_allclose(total, forest.predict(table[:20]), rtol=0, atol=1e-6)
+
+
+ORDERS = {
+    "before": "import shap; import hedgerow as hr",
+    "after": "import hedgerow as hr; import sys; assert 'shap' not in sys.modules; import shap",
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_package_may_be_imported_before_or_after(order: str) -> None:
+    pytest.importorskip("shap")
+    program = f"""{ORDERS[order]}
+model = hr.DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
+import numpy as np
+assert shap.TreeExplainer(model).shap_values(np.ones((1, 1))) == [[0.5]]
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
 
 
 def test_values_become_an_explanation() -> None:

@@ -1,6 +1,7 @@
-"""Fitted tree models → other programs: LightGBM's text format, ONNX, C, JavaScript, Python, SQL.
+"""Fitted models → other programs: LightGBM's text format, ONNX, C, JavaScript, Python, SQL.
 
-`portable.py` is the form that all formats start from, and a file for each format writes it.
+`portable.py` is the form of tree models that all formats start from, and a file for each format
+writes it. SVMs and neighbours are written as ONNX only, by `onnx_rows.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from hedgerow._export.c import c_header
 from hedgerow._export.javascript import javascript_module
 from hedgerow._export.lightgbm_text import lightgbm_text
 from hedgerow._export.onnx import onnx_bytes
+from hedgerow._export.onnx_rows import has_no_trees, rows_onnx
 from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
 from hedgerow._export.sql import sql_query
@@ -66,9 +68,21 @@ def export(
 ) -> None:
     """Write a fitted tree model in the format of another program; see `Estimator.export`."""
     file = Path(file_name(path))
-    writer = FORMATS[_format_of(file, format)]
-    written = writer.write(portable(estimator), Destination(file.stem, table, keep))
+    name = _format_of(file, format)
+    written: str | bytes
+    if name == "onnx":
+        written = onnx_of(estimator)
+    else:
+        to = Destination(file.stem, table, keep)
+        written = FORMATS[name].write(portable(estimator), to)
     write_atomically(str(file), written.encode() if isinstance(written, str) else written)
+
+
+def onnx_of(estimator: Estimator) -> bytes:
+    """Return the bytes of a fitted estimator as ONNX."""
+    if has_no_trees(estimator):
+        return rows_onnx(estimator)
+    return onnx_bytes(portable(estimator))
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002

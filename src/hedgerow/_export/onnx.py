@@ -17,15 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._export.onnx_graph import ML, OnnxGraph, label_values
 from hedgerow._export.portable import PortableColumn, PortableModel
-from hedgerow._result import imported
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
 from hedgerow.exceptions import ExportError
 
-_ML = "ai.onnx.ml"
-_OPSETS = {"": 21, _ML: 5}  # onnxruntime 1.20
-_IR_VERSION = 10
 _LESS_OR_EQUAL, _SUM = 0, 1  # of TreeEnsemble
 _MEMBER, _OTHER = 0.0, 1.0
 _MISSING_TEXTS = ("", "NaN", "<missing>", "<missing value>")
@@ -38,81 +35,18 @@ def onnx_bytes(model: PortableModel) -> bytes:
             "ONNX cannot represent linear_leaves. Export the model as 'c', 'javascript', 'python' "
             "or 'sql'."
         )
-    graph = _Graph()
+    graph = OnnxGraph()
     features, place = _features(graph, model)
     scores = _scores(graph, model, features, place)
     _outputs(graph, model, _prediction(graph, model, scores))
-    return graph.serialised(model)
-
-
-class _Graph:
-    """A graph that grows node by node; a result of an operation is known by its name."""
-
-    def __init__(self) -> None:
-        self._onnx = imported("onnx", "export() to ONNX")
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
-
-    def input(self, name: str, is_text: bool) -> str:
-        types = self._onnx.TensorProto
-        kind = types.STRING if is_text else types.DOUBLE
-        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
-        return name
-
-    def output(self, result: str, name: str, values: NDArray[Any], width: int | None) -> None:
-        """Declare an output; `values` are of its type."""
-        self._nodes.append(self._onnx.helper.make_node("Identity", [result], [name]))
-        shape = [None] if width is None else [None, width]
-        info = self._onnx.helper.make_tensor_value_info(name, self._tensor(values).data_type, shape)
-        self._outputs.append(info)
-
-    def constant(self, values: Any) -> str:
-        name = f"constant_{len(self._constants)}"
-        tensor = self._tensor(np.asarray(values))
-        tensor.name = name
-        self._constants.append(tensor)
-        return name
-
-    def apply(
-        self, operation: str, *inputs: str, domain: str = "", n_results: int = 1, **attributes: Any
-    ) -> str:
-        """Add a node, and return the name of its first result. Arrays become tensors."""
-        result = f"{operation.lower()}_{len(self._nodes)}"
-        results = [result, *(f"{result}_{i}" for i in range(1, n_results))]
-        tensors = {
-            name: self._tensor(value) if isinstance(value, np.ndarray) else value
-            for name, value in attributes.items()
-        }
-        node = self._onnx.helper.make_node(operation, inputs, results, domain=domain, **tensors)
-        self._nodes.append(node)
-        return result
-
-    def serialised(self, model: PortableModel) -> bytes:
-        helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes, model.kind, self._inputs, self._outputs, self._constants
-        )
-        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()]
-        made = helper.make_model(graph, opset_imports=opsets, producer_name=model.origin)
-        made.ir_version = _IR_VERSION
-        data: bytes = made.SerializeToString(deterministic=True)
-        return data
-
-    def _tensor(self, values: NDArray[Any]) -> Any:
-        if values.dtype.kind in "OU":
-            texts = [str(value).encode() for value in values.reshape(-1)]
-            kind = self._onnx.TensorProto.STRING
-            return self._onnx.helper.make_tensor("", kind, values.shape, texts)
-        return self._onnx.numpy_helper.from_array(values)
+    return graph.serialised(model.kind)
 
 
 # A numeric feature of the trees, or a set of categories of one.
 _Key = tuple[int, bytes]
 
 
-def _features(graph: _Graph, model: PortableModel) -> tuple[str, dict[_Key, int]]:
+def _features(graph: OnnxGraph, model: PortableModel) -> tuple[str, dict[_Key, int]]:
     """Return the matrix of features, and the column of each feature and set in it."""
     place: dict[_Key, int] = {}
     blocks = []
@@ -125,7 +59,9 @@ def _features(graph: _Graph, model: PortableModel) -> tuple[str, dict[_Key, int]
     return graph.apply("Concat", *blocks, axis=1), place
 
 
-def _block(graph: _Graph, model: PortableModel, column: PortableColumn) -> tuple[str, list[_Key]]:
+def _block(
+    graph: OnnxGraph, model: PortableModel, column: PortableColumn
+) -> tuple[str, list[_Key]]:
     """Return the features of a column side by side, and which these are."""
     is_text = column.categories is not None and column.categories.kind == "string"
     values = graph.input(column.name, is_text)
@@ -144,7 +80,7 @@ def _block(graph: _Graph, model: PortableModel, column: PortableColumn) -> tuple
     return graph.apply("Reshape", rows, shape), keys
 
 
-def _codes(graph: _Graph, column: PortableColumn, values: str, is_text: bool) -> str:
+def _codes(graph: OnnxGraph, column: PortableColumn, values: str, is_text: bool) -> str:
     """Return the codes of categories, of shape (n, 1); n_categories if unknown, then missing."""
     n = len(column.labels)
     if is_text:
@@ -157,7 +93,7 @@ def _codes(graph: _Graph, column: PortableColumn, values: str, is_text: bool) ->
     found = graph.apply(
         "LabelEncoder",
         values,
-        domain=_ML,
+        domain=ML,
         keys_tensor=labels,
         values_tensor=codes.astype(np.int64),
         default_tensor=np.array([n], np.int64),
@@ -225,7 +161,7 @@ def _test(tree: Tree, node: int) -> tuple[_Key, float]:
     return (int(tree.feature[node]), bits), 0.5 * (_MEMBER + _OTHER)
 
 
-def _scores(graph: _Graph, model: PortableModel, features: str, place: dict[_Key, int]) -> str:
+def _scores(graph: OnnxGraph, model: PortableModel, features: str, place: dict[_Key, int]) -> str:
     """Return the sum over the trees, (n, n_outputs)."""
     ensemble, nodes = model.ensemble, _EnsembleAttributes()
     base = ensemble.base_score.copy()
@@ -245,11 +181,11 @@ def _scores(graph: _Graph, model: PortableModel, features: str, place: dict[_Key
     return graph.apply("Add", _tree_sum(graph, nodes, features, ensemble.n_outputs), constant)
 
 
-def _tree_sum(graph: _Graph, nodes: _EnsembleAttributes, features: str, n_outputs: int) -> str:
+def _tree_sum(graph: OnnxGraph, nodes: _EnsembleAttributes, features: str, n_outputs: int) -> str:
     return graph.apply(
         "TreeEnsemble",
         features,
-        domain=_ML,
+        domain=ML,
         n_targets=n_outputs,
         aggregate_function=_SUM,
         post_transform=0,
@@ -267,7 +203,7 @@ def _tree_sum(graph: _Graph, nodes: _EnsembleAttributes, features: str, n_output
     )
 
 
-def _prediction(graph: _Graph, model: PortableModel, scores: str) -> str:
+def _prediction(graph: OnnxGraph, model: PortableModel, scores: str) -> str:
     """Return predictions, or one probability of each pair."""
     if model.n_averaged > 1:
         return graph.apply("Div", scores, graph.constant(np.float64(model.n_averaged)))
@@ -283,13 +219,13 @@ def _prediction(graph: _Graph, model: PortableModel, scores: str) -> str:
     return scores if operation is None else graph.apply(operation, scores)
 
 
-def _sorted(graph: _Graph, scores: str, n: int) -> str:
+def _sorted(graph: OnnxGraph, scores: str, n: int) -> str:
     """Return each row in increasing order."""
     k = graph.constant(np.array([n], np.int64))
     return graph.apply("TopK", scores, k, axis=1, largest=0, n_results=2)
 
 
-def _calibrated(graph: _Graph, model: PortableModel, scores: str) -> str:
+def _calibrated(graph: OnnxGraph, model: PortableModel, scores: str) -> str:
     calibration, n_outputs = model.calibration, model.ensemble.n_outputs
     assert calibration is not None
     if calibration.method == "isotonic":
@@ -311,7 +247,7 @@ def _calibrated(graph: _Graph, model: PortableModel, scores: str) -> str:
     return graph.apply("Where", positive, graph.apply("Div", p, one), equal)
 
 
-def _curve(graph: _Graph, scores: str, k: int, x: Floats, y: Floats) -> str:
+def _curve(graph: OnnxGraph, scores: str, k: int, x: Floats, y: Floats) -> str:
     """Return the broken line through (x, y) at a column of scores, (n, 1)."""
     score = graph.apply("Gather", scores, graph.constant(np.array([k], np.int64)), axis=1)
     passed = graph.apply("LessOrEqual", graph.constant(x[np.newaxis]), score)
@@ -324,24 +260,19 @@ def _curve(graph: _Graph, scores: str, k: int, x: Floats, y: Floats) -> str:
     return graph.apply("Add", rise, at[2])
 
 
-def _outputs(graph: _Graph, model: PortableModel, p: str) -> None:
+def _outputs(graph: OnnxGraph, model: PortableModel, p: str) -> None:
     """Declare the outputs: label and probabilities of a classifier, otherwise the prediction."""
     with_pairs = _with_complements(graph, model, p)
     name = "probabilities" if model.classes else "prediction"
     if len(model.classes) == 1 and model.link != "margin":
-        classes = _label_values(model.classes[0])
+        classes = label_values(model.classes[0])
         best = graph.apply("ArgMax", with_pairs, axis=1, keepdims=0)
         label = graph.apply("Gather", graph.constant(classes), best)
         graph.output(label, "label", classes, None)
     graph.output(with_pairs, name, np.empty(0), model.n_predictions)
 
 
-def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
-    """Return classes as ONNX has them: integers or strings."""
-    return classes.astype(np.int64) if classes.dtype.kind in "iub" else classes.astype(object)
-
-
-def _with_complements(graph: _Graph, model: PortableModel, p: str) -> str:
+def _with_complements(graph: OnnxGraph, model: PortableModel, p: str) -> str:
     if not model.pairs:
         return p
     columns: list[str] = []

@@ -6,7 +6,7 @@ against the arrays that they refer to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,6 +144,11 @@ def is_supported(estimator: object) -> bool:
     """Return whether a model file can hold an estimator of this class."""
     kind = _KINDS.get(type(estimator).__name__)
     return kind is not None and type(estimator) is kind.estimator
+
+
+def estimator_kinds() -> Iterator[type[Any]]:
+    """Yield the estimators that model files support."""
+    return (kind.estimator for kind in _KINDS.values())
 
 
 def _full_name(kind: type[Any]) -> str:

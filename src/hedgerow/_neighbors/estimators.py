@@ -70,7 +70,7 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
     _parameters = CLASSIFICATION
 
     def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
-        _class_factors(self.class_weight, model)
+        class_factors(self.class_weight, model)
         return {}
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -94,7 +94,7 @@ class KNeighborsClassifier(ScoredClassifier, NearestPredictor):
         classes, weights = self._neighbor_targets(X)
         return [
             factors * class_votes(classes[:, :, j], weights, len(factors))
-            for j, factors in enumerate(_class_factors(self.class_weight, model))
+            for j, factors in enumerate(class_factors(self.class_weight, model))
         ]
 
     def __sklearn_tags__(self) -> Tags:
@@ -195,7 +195,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
     _parameters = RADIUS_CLASSIFICATION
 
     def _own_attributes(self, model: NeighborsModel) -> dict[str, Any]:
-        _class_factors(self.class_weight, model)
+        class_factors(self.class_weight, model)
         return {"outlier_label_": _outlier_labels(self.outlier_label, model)}
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -235,7 +235,7 @@ class RadiusNeighborsClassifier(ScoredClassifier, NeighborsPredictor, RadiusQuer
         assert isinstance(model.outputs, ClassOutputs)
         assert model.target is not None
         shares = []
-        factors = _class_factors(self.class_weight, model)
+        factors = class_factors(self.class_weight, model)
         for j, classes in enumerate(model.outputs.classes):
             votes = factors[j] * neighbors.votes(model.target[:, j], weights, len(classes))
             if len(outliers):
@@ -296,7 +296,7 @@ class RadiusNeighborsRegressor(RegressorMixin, NeighborsPredictor, RadiusQueries
         )
 
 
-def _class_factors(class_weight: Any, model: NeighborsModel) -> list[Floats]:
+def class_factors(class_weight: Any, model: NeighborsModel) -> list[Floats]:
     """Return the factor of each class's votes, for each output."""
     assert isinstance(model.outputs, ClassOutputs)
     assert model.target is not None

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hedgerow import _native
 from hedgerow._arguments import with_argument_hints
+from hedgerow._contract import internals
 from hedgerow._data.names import Labels
 from hedgerow._data.sources import require_rows
 from hedgerow._params import VERBOSE
@@ -339,8 +340,8 @@ def _column_means(scores: Floats) -> Floats:
 def to_shap(model: Any) -> dict[str, Any]:
     """Return a fitted model in the format of `shap.TreeExplainer`.
 
-    `hedgerow.explain.shap_values` returns the same values in less time; use `to_shap` for other
-    functions of the shap package.
+    `shap.TreeExplainer(model)` and `shap.Explainer(model)` do this themselves, and
+    `hedgerow.explain.shap_values` returns the same values in less time.
 
     Parameters
     ----------
@@ -362,8 +363,14 @@ def to_shap(model: Any) -> dict[str, Any]:
     >>> len(hr.explain.to_shap(model)["trees"])
     20
     """
+    reason = unsupported_by_shap(model)
+    if reason is not None:
+        raise ParameterError(
+            f"model: the trees of the shap package do not support {reason}. "
+            "hedgerow.explain.shap_values does (linear leaves with a background), and "
+            "to_explanation() converts its values for the plots of that package."
+        )
     trees = additive_trees(model)
-    _require_plain(trees)
     ensemble = trees.ensemble
     shares = node_shares(ensemble)
     return {
@@ -377,20 +384,14 @@ def to_shap(model: Any) -> dict[str, Any]:
     }
 
 
-def _require_plain(trees: AdditiveTrees) -> None:
-    ensemble = trees.ensemble
-    if (ensemble.category_set >= 0).any() or len(trees.sources) != trees.n_columns:
-        raise ParameterError(
-            "model: shap.TreeExplainer does not support categorical features. "
-            "hedgerow.explain.shap_values does, and to_explanation() converts its values for the "
-            "plots of that package."
-        )
-    if ensemble.slopes is not None:
-        raise ParameterError(
-            "model: shap.TreeExplainer does not support linear leaves. "
-            "hedgerow.explain.shap_values with a background does, and to_explanation() converts "
-            "its values for the plots of that package."
-        )
+def unsupported_by_shap(model: Any) -> str | None:
+    """Return what trees of the package `shap` lack for a model; None if they can express it."""
+    ensemble = additive_trees(model).ensemble
+    schema = getattr(internals(model).model(), "schema", None)
+    has_categories = schema is not None and len(schema.categories) > 0  # be they in a split or not
+    if has_categories or (ensemble.category_set >= 0).any():
+        return "categorical features"
+    return None if ensemble.slopes is None else "linear leaves"
 
 
 def _tree(ensemble: Ensemble, shares: Floats, index: int) -> dict[str, NDArray[Any]]:

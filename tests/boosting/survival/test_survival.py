@@ -118,6 +118,49 @@ def test_curves_fall_from_one_and_hazards_rise_from_nothing(fitted):
     np.testing.assert_array_equal(np.exp(-hazard), survival)
 
 
+@pytest.mark.parametrize("method", ["predict_survival_function", "predict_cumulative_hazard"])
+def test_without_times_there_is_a_function_for_each_row(fitted, method):
+    predict = getattr(fitted, method)
+    times = np.append(0.0, np.sort(RNG.exponential(3.0, 20)))
+    functions, expected = predict(X[:30]), predict(X[:30], times)
+    assert functions.shape == (30,)
+    np.testing.assert_array_equal([function(times) for function in functions], expected)
+    assert functions[3](times[5]) == expected[3, 5]
+    for function in functions[:3]:
+        np.testing.assert_array_equal(function.y, function(function.x))
+    copy = pickle.loads(pickle.dumps(functions[0]))
+    np.testing.assert_array_equal(copy(times), expected[0])
+    with pytest.raises(hr.DataError, match="times must be"):
+        functions[0](-1.0)
+
+
+def test_functions_of_time_have_all_steps_of_a_cox_model_and_percentiles_of_a_distribution():
+    cox = model_of().fit(X, Y)
+    (function,) = cox.predict_survival_function(X[:1])
+    events = np.unique(BOUNDS[np.isfinite(BOUNDS[:, 1]), 0])
+    np.testing.assert_array_equal(function.x, events)
+    between = (events[1:] + events[:-1]) / 2
+    np.testing.assert_array_equal(function(between), function.y[:-1])
+    assert function(0.0) == 1.0
+    assert function(2 * events[-1]) == function.y[-1]
+    (function,) = model_of(loss="aft").fit(X, Y).predict_survival_function(X[:1])
+    np.testing.assert_allclose(function.y, 1 - np.arange(1, 100) / 100, rtol=1e-9)
+
+
+def test_scorers_of_scikit_survival_take_the_model():
+    metrics = pytest.importorskip("sksurv.metrics")
+    y = np.array([(t > 0, abs(t)) for t in Y], [("event", bool), ("time", float)])
+    table, times = np.nan_to_num(X), np.quantile(np.abs(Y), [0.2, 0.4, 0.6])
+    model = model_of(n_estimators=20)
+    brier = metrics.as_integrated_brier_score_scorer(model, times=times).fit(table, y)
+    survival = brier.estimator_.predict_survival_function(table, times)
+    assert brier.score(table, y) == -metrics.integrated_brier_score(y, y, survival, times)
+    assert brier.score(table, y) > -0.16
+    auc = metrics.as_cumulative_dynamic_auc_scorer(model, times=times).fit(table, y)
+    concordance = metrics.as_concordance_index_ipcw_scorer(model, tau=times[-1]).fit(table, y)
+    assert min(auc.score(table, y), concordance.score(table, y)) > 0.8
+
+
 def test_the_median_is_where_half_survive(fitted):
     median = fitted.predict_quantile(X)
     rows = np.flatnonzero(np.isfinite(median))[:20]

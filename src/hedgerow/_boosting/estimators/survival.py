@@ -6,19 +6,26 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow._arguments import with_parameters
 from hedgerow._boosting.estimators.one_score import SURVIVAL, OneScore
 from hedgerow._boosting.model import BoostedModel
-from hedgerow._boosting.survival_curves import AcceleratedTimes, ProportionalHazards, SurvivalCurve
+from hedgerow._boosting.survival_curves import (
+    AcceleratedTimes,
+    ProportionalHazards,
+    SurvivalCurve,
+    functions_of_time,
+    read_times,
+)
 from hedgerow._boosting.survival_metrics import concordance
 from hedgerow._boosting.targets.survival import Survival
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._data.survival_times import read_survival_times
-from hedgerow._data.target import read_numbers_with_missing, read_weights
+from hedgerow._data.target import read_weights
 from hedgerow._params import Number
 from hedgerow._types import Floats
-from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.exceptions import ParameterError
 
 
 @with_parameters
@@ -89,13 +96,30 @@ class GradientBoostingSurvival(OneScore):
         """Yield what `predict` returns after each round."""
         return map(self._prediction, self._staged_scores(X, offset))
 
-    def predict_cumulative_hazard(self, X: Any, times: Any, *, offset: Any = None) -> Floats:
-        """Return the cumulative hazard of each row at each time, (n_rows, n_times)."""
-        scores, curve = self._scores(X, offset)[:, 0], self._curve()
-        return curve.cumulative_hazard(scores, _read_times(times))
+    def predict_cumulative_hazard(
+        self, X: Any, times: Any = None, *, offset: Any = None
+    ) -> NDArray[Any]:
+        """Return the cumulative hazard of each row at each time, (n_rows, n_times).
 
-    def predict_survival_function(self, X: Any, times: Any, *, offset: Any = None) -> Floats:
-        """Return the survival probability of each row at each time, (n_rows, n_times)."""
+        Without times, it is a function of time for each row; see `predict_survival_function`.
+        """
+        scores, curve = self._scores(X, offset)[:, 0], self._curve()
+        if times is None:
+            return functions_of_time(curve, scores, survival=False)
+        return curve.cumulative_hazard(scores, read_times(times))
+
+    def predict_survival_function(
+        self, X: Any, times: Any = None, *, offset: Any = None
+    ) -> NDArray[Any]:
+        """Return the survival probability of each row at each time, (n_rows, n_times).
+
+        Without times, it is an array of functions of time, one for each row, as scikit-survival's
+        scorers expect: ``function(times)`` returns probabilities, and ``function.x`` and
+        ``function.y`` are all steps of the function, which are at the times of events in the
+        training set (with loss='aft', the function at the percentiles of the row's time).
+        """
+        if times is None:
+            return functions_of_time(self._curve(), self._scores(X, offset)[:, 0], survival=True)
         hazard = self.predict_cumulative_hazard(X, times, offset=offset)
         return np.exp(np.negative(hazard, out=hazard), out=hazard)
 
@@ -149,11 +173,3 @@ class GradientBoostingSurvival(OneScore):
                 "estimates the curve."
             )
         return curve
-
-
-def _read_times(times: Any) -> Floats:
-    read = read_numbers_with_missing(times, "times")
-    if not (read >= 0.0).all():
-        bad = read[~(read >= 0.0)][0]
-        raise DataError(f"times contains {bad}; times must be numbers >= 0.")
-    return read
