@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._model_file.container import without_duplicates
 from hedgerow._params import short_repr
 from hedgerow.exceptions import ModelFileError
 
@@ -148,7 +149,7 @@ def require_finite(values: NDArray[np.float64], field: str) -> NDArray[np.float6
 def parse_json(text: str | bytes) -> Any:
     """Parse JSON, or raise ModelFileError."""
     try:
-        return json.loads(text, parse_int=_integer)
+        return json.loads(text, parse_int=_integer, object_pairs_hook=without_duplicates)
     except RecursionError:
         raise ModelFileError("the file is nested too deeply.") from None
     except (ValueError, UnicodeDecodeError) as error:

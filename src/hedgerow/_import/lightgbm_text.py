@@ -73,6 +73,7 @@ from hedgerow._import.trees import (
     LeafTerms,
     constant_tree,
 )
+from hedgerow._model_file.container import without_duplicates
 from hedgerow._model_file.origin import Origin
 from hedgerow._tree.structure import Arithmetic
 from hedgerow._types import Floats
@@ -142,12 +143,10 @@ def _sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], str]:
 
 
 def _fields(block: str) -> dict[str, str]:
-    fields = {}
-    for line in block.split("\n"):
-        name, _, value = line.partition("=")
-        if name.strip():
-            fields[name.strip()] = value.rstrip("\r")
-    return fields
+    parts = (line.partition("=") for line in block.split("\n"))
+    return without_duplicates(
+        [(name.strip(), value.rstrip("\r")) for name, _, value in parts if name.strip()]
+    )
 
 
 def _meaning(text: str, n_outputs: int) -> tuple[ScoreMeaning, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow._model_file.container import without_duplicates
 from hedgerow.exceptions import ModelFileError
 
 _MOST_DEPTH = 64
@@ -133,14 +134,15 @@ class _Reader:
     def object(self, depth: int) -> dict[str, Any]:
         """Return an object."""
         kind, count = self.shape()
-        fields = {}
         if count is not None:
-            for _ in range(count):
-                name = self.text()
-                fields[name] = self.value(kind or self.letter(), depth + 1)
-            return fields
+            return without_duplicates([self.field(kind, depth) for _ in range(count)])
+        fields = []
         while self.data[self.at : self.at + 1] != b"}":
-            name = self.text()
-            fields[name] = self.value(self.letter(), depth + 1)
+            fields.append(self.field(None, depth))
         self.take(1)
-        return fields
+        return without_duplicates(fields)
+
+    def field(self, kind: bytes | None, depth: int) -> tuple[str, Any]:
+        """Return the name and the value of a field, of a type if it is stated."""
+        name = self.text()
+        return name, self.value(kind or self.letter(), depth + 1)

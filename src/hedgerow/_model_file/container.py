@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -98,6 +99,15 @@ def unpack(data: bytes) -> tuple[Document, Arrays]:
     return document, _read_arrays(data)
 
 
+def without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of an object; of two with one name, programs differ in which they read."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ModelFileError(f"the field {twice!r} occurs twice")
+    return fields
+
+
 def _header(document: str, names: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     table: dict[str, Any] = {"__metadata__": {"checksum": "0" * 64, FORMAT: document}}
     end = 0
@@ -168,7 +178,7 @@ def _loads(text: Any) -> Any:
     try:
         return json.loads(
             text,
-            object_pairs_hook=_without_duplicates,
+            object_pairs_hook=without_duplicates,
             parse_constant=_refuse_constant,
             parse_float=_finite,
         )
@@ -176,13 +186,6 @@ def _loads(text: Any) -> Any:
         raise ModelFileError(f"the header cannot be read: {error}") from error
     except RecursionError:
         raise ModelFileError("the header is nested too deeply") from None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise ValueError("a field occurs twice")
-    return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:

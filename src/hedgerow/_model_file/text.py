@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._estimator import Estimator
-from hedgerow._model_file.container import Arrays, pack, unpack
+from hedgerow._model_file.container import Arrays, pack, unpack, without_duplicates
 from hedgerow._model_file.contents import read_estimator, write_estimator
 from hedgerow._model_file.stored import require
 from hedgerow.exceptions import ModelFileError
@@ -46,7 +46,7 @@ def to_json(estimator: Estimator) -> str:
 def from_json(text: str | bytes, name: str = "the text") -> Any:
     """Return the estimator in the output of `to_json`, or raise ModelFileError."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=without_duplicates)
         require(
             isinstance(content, dict) and content.get("format") == FORMAT,
             "the format is not 'hedgerow-json'",
@@ -95,4 +95,5 @@ def _are_of(values: list[Any], dtype: Any) -> bool:
     if dtype in _FLOATS:
         return all(type(v) in (float, int) or v in _NO_NUMBERS for v in values)
     kind = {"bool": bool} | dict.fromkeys(_INTS, int)
-    return isinstance(dtype, str) and all(type(v) is kind.get(dtype) for v in values)
+    is_known = isinstance(dtype, str) and dtype in kind
+    return is_known and all(type(v) is kind[dtype] for v in values)
