@@ -5,8 +5,8 @@ CatBoost is installed, its models are compared on many rows.
 """
 
 import json
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,11 +84,13 @@ def test_something_else_is_no_model_of_catboost():
         hr.from_catboost(3)
 
 
-def test_a_binary_file_needs_catboost(tmp_path, monkeypatch):
-    (tmp_path / "model.cbm").write_bytes(b"CBM1" + b"\0" * 100)
-    monkeypatch.setitem(sys.modules, "catboost", None)
-    with pytest.raises(hr.ModelFileError, match="only be read if catboost is installed"):
-        hr.read_model(tmp_path / "model.cbm")
+def test_what_catboost_cannot_write_as_json_is_said():
+    def save_model(*_, **__):
+        raise OSError("text features")
+
+    model = SimpleNamespace(tree_count_=1, save_model=save_model)
+    with pytest.raises(hr.ModelFileError, match="cannot write the model as JSON: text features"):
+        hr.from_catboost(model)
 
 
 # ---- with CatBoost -------------------------------------------------------------------------------
