@@ -117,6 +117,7 @@ def set_array(name, **fields):
         lambda content: content["model"].update(na_values=[1]),
         set_array("ensemble.feature", dtype="object"),
         set_array("ensemble.feature", dtype=["int32"]),
+        set_array("ensemble.feature", dtype="no dtype", shape=[0], values=[]),
         set_array("ensemble.feature", shape=[-1]),
         set_array("ensemble.feature", values=[1e300]),
         set_array("ensemble.feature", shape=[1], values=[2**40]),

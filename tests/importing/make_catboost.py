@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from importing.rows import table, target, three_classes
+from importing.rows import NUMERIC, table, target, three_classes
 
 FOLDER = Path(__file__).parent / "catboost"
 SMALL = {
@@ -51,6 +51,24 @@ def models():
     }
 
 
+def numeric_models():
+    """Return models without categorical features: their list of categories is null."""
+    frame, y, classes = table()[NUMERIC], target(table()), three_classes(table())
+    few = {name: value for name, value in SMALL.items() if name != "cat_features"}
+    leafwise = few | {"grow_policy": "Lossguide", "max_leaves": 5}
+    return {
+        "numbers": catboost.CatBoostRegressor(**few).fit(frame, y),
+        "numbers_two_classes": catboost.CatBoostClassifier(**few).fit(frame, y > 0),
+        "numbers_classes": catboost.CatBoostClassifier(**few).fit(frame, classes),
+        "numbers_leafwise": catboost.CatBoostRegressor(**leafwise).fit(frame, y),
+    }
+
+
+def pool_of(model):
+    frame = texts(table())[model.feature_names_]
+    return catboost.Pool(frame, target(table()), cat_features=model.get_cat_feature_indices())
+
+
 def new_rows():
     frame = table(40, seed=5)
     labels = frame["label"].astype(object)
@@ -60,18 +78,18 @@ def new_rows():
 
 def main():
     FOLDER.mkdir(exist_ok=True)
-    pool = catboost.Pool(texts(table()), target(table()), cat_features=["label"])
     expected = {}
-    for name, model in models().items():
+    for name, model in (models() | numeric_models()).items():
         path = FOLDER / f"{name}.json"
-        model.save_model(str(path), format="json", pool=pool)
+        model.save_model(str(path), format="json", pool=pool_of(model))
         document = json.loads(path.read_text())
         kept = {"params": {"loss_function": document["model_info"]["params"]["loss_function"]}}
         kept["catboost_version_info"] = f"Branch: tags/v{catboost.__version__}"
         if "class_params" in document["model_info"]:
             kept["class_params"] = document["model_info"]["class_params"]
         path.write_text(json.dumps(document | {"model_info": kept}) + "\n")
-        scores = model.predict(new_rows(), prediction_type="RawFormulaVal")
+        rows = new_rows()[model.feature_names_]
+        scores = model.predict(rows, prediction_type="RawFormulaVal")
         expected[name] = np.asarray(scores).reshape(40, -1).tolist()
     (FOLDER / "scores.json").write_text(json.dumps(expected) + "\n")
 

@@ -47,7 +47,7 @@ def hard_rows(model: Any, n_rows: int = N_HARD, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     frame = table(n_rows, seed)
     ensemble = trees_of(model)
-    for j, name in enumerate(frame.columns):
+    for j, name in enumerate(getattr(model, "feature_names_in_", frame.columns)):
         if name == "label" or j >= ensemble.n_features:
             continue
         near = near_thresholds(ensemble.threshold[ensemble.feature == j])

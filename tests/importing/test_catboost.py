@@ -5,14 +5,14 @@ CatBoost is installed, its models are compared on many rows.
 """
 
 import json
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from importing.rows import hard_rows, raw_scores, table, target
+from importing.rows import NUMERIC, hard_rows, raw_scores, table, target
 
 FOLDER = Path(__file__).parent / "catboost"
 SCORES = json.loads((FOLDER / "scores.json").read_text())
@@ -28,16 +28,17 @@ def new_rows():
 @pytest.mark.parametrize("name", SCORES)
 def test_scores_are_those_that_catboost_computed(name, tmp_path):
     model = hr.read_model(FOLDER / f"{name}.json")
-    found = raw_scores(model, new_rows())
+    rows = new_rows()[model.feature_names_in_]
+    found = raw_scores(model, rows)
     np.testing.assert_array_equal(found, SCORES[name])
     assert model.origin_.library == "CatBoost"
     assert model.origin_.version == "1.2.10"
     model.save(tmp_path / "model.hedgerow")
     loaded = hr.load(tmp_path / "model.hedgerow")
-    np.testing.assert_array_equal(raw_scores(loaded, new_rows()), found)
-    explained = hr.explain.shap_values(model, new_rows())
+    np.testing.assert_array_equal(raw_scores(loaded, rows), found)
+    explained = hr.explain.shap_values(model, rows)
     base = np.asarray(explained.base_values).reshape(40, -1)
-    totals = explained.values.reshape(40, 4, -1).sum(axis=1) + base
+    totals = explained.values.reshape(*rows.shape, -1).sum(axis=1) + base
     np.testing.assert_allclose(totals, found, atol=1e-9)
 
 
@@ -83,23 +84,24 @@ def test_something_else_is_no_model_of_catboost():
         hr.from_catboost(3)
 
 
-def test_a_binary_file_needs_catboost(tmp_path, monkeypatch):
-    (tmp_path / "model.cbm").write_bytes(b"CBM1" + b"\0" * 100)
-    monkeypatch.setitem(sys.modules, "catboost", None)
-    with pytest.raises(hr.ModelFileError, match="only be read if catboost is installed"):
-        hr.read_model(tmp_path / "model.cbm")
+def test_what_catboost_cannot_write_as_json_is_said():
+    def save_model(*_, **__):
+        raise OSError("text features")
+
+    model = SimpleNamespace(tree_count_=1, save_model=save_model)
+    with pytest.raises(hr.ModelFileError, match="cannot write the model as JSON: text features"):
+        hr.from_catboost(model)
 
 
 # ---- with CatBoost -------------------------------------------------------------------------------
 
 
 def test_scores_of_many_rows():
-    catboost = pytest.importorskip("catboost")
-    from importing.make_catboost import models, texts
+    pytest.importorskip("catboost")
+    from importing.make_catboost import models, pool_of, texts
 
-    pool = catboost.Pool(texts(table()), target(table()), cat_features=["label"])
     for name, theirs in models().items():
-        model = hr.from_catboost(theirs, pool)
+        model = hr.from_catboost(theirs, pool_of(theirs))
         frame = hard_rows(model)
         labels = frame["label"].astype(object)
         labels[::17] = "unknown"
@@ -107,6 +109,26 @@ def test_scores_of_many_rows():
         expected = np.asarray(theirs.predict(frame, prediction_type="RawFormulaVal"))
         found = raw_scores(model, frame).reshape(expected.shape)
         np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+def test_models_without_categorical_features_are_read_with_and_without_their_pool(tmp_path):
+    pytest.importorskip("catboost")
+    from importing.make_catboost import numeric_models, pool_of
+
+    for name, theirs in numeric_models().items():
+        theirs.save_model(str(tmp_path / "with.json"), format="json", pool=pool_of(theirs))
+        theirs.save_model(str(tmp_path / "without.json"), format="json")
+        theirs.save_model(str(tmp_path / "model.cbm"))
+        read = [
+            hr.from_catboost(theirs),
+            hr.from_catboost(theirs, pool_of(theirs)),
+            *(hr.read_model(path) for path in sorted(tmp_path.iterdir())),
+        ]
+        rows = hard_rows(read[0])[NUMERIC]
+        expected = np.asarray(theirs.predict(rows, prediction_type="RawFormulaVal"))
+        for model in read:
+            found = raw_scores(model, rows).reshape(expected.shape)
+            np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
 def test_shapley_values_and_binary_files(tmp_path):

@@ -1,11 +1,15 @@
 """`read_model` on files that are no models, or not as they should be, of any library."""
 
+import shutil
+from pathlib import Path
+
 import lightgbm
 import numpy as np
 import pytest
 import xgboost
 
 import hedgerow as hr
+from hedgerow._model_file.text import to_json
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 Y = X[:, 0] * X[:, 1]
@@ -38,6 +42,27 @@ def test_the_name_of_a_file_does_not_matter(name, files):
         renamed = files / f"renamed{ending}"
         renamed.write_bytes((files / name).read_bytes())
         np.testing.assert_array_equal(hr.read_model(renamed).predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "twice"),
+    [
+        ("x.json", '"base_score":', '"base_score":"5","base_score":'),
+        ("light.txt", "leaf_value=", "leaf_value=1 2\nleaf_value="),
+        ("light.txt", "objective=", "objective=binary\nobjective="),
+        ("cat.json", '"border":', '"border":0,"border":'),
+        ("hedgerow.json", '"values":', '"values":[],"values":'),
+    ],
+)
+def test_a_field_that_occurs_twice_is_refused(name, field, twice, files):
+    shutil.copy(Path(__file__).parent / "catboost" / "squared.json", files / "cat.json")
+    (files / "hedgerow.json").write_text(to_json(hr.DecisionTreeRegressor(max_depth=2).fit(X, Y)))
+    text = (files / name).read_text().replace('": ', '":')
+    assert field in text
+    hr.read_model(files / name)
+    (files / name).write_text(text.replace(field, twice, 1))
+    with pytest.raises(hr.ModelFileError, match=r"the field '[a-z_]+' occurs twice"):
+        hr.read_model(files / name)
 
 
 def test_paths_that_are_none(tmp_path):

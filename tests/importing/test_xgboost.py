@@ -322,6 +322,8 @@ def test_universal_binary_json(data, value):
         b"SU\x01\xff",
         b"[" * 1000,
         b"{}x",
+        b"{i\x01ai\x05i\x01ai\x06}",
+        b"{#i\x02i\x01ai\x05i\x01ai\x05",
     ],
 )
 def test_damaged_binary_json_is_refused(data):

@@ -94,6 +94,15 @@ def read_catboost(document: Any) -> ForeignModel:
     )
 
 
+def _has(fields: Fields, name: str) -> bool:
+    """Return whether a list has elements: CatBoost writes an empty one as null, or not at all."""
+    return fields.has(name) and fields[name] is not None
+
+
+def _objects(fields: Fields, name: str) -> list[Fields]:
+    return fields.objects(name) if _has(fields, name) else []
+
+
 def _loss(info: Fields) -> str:
     return info.object("params").object("loss_function").text("type")
 
@@ -149,10 +158,9 @@ class _Columns:
     """The columns of a model, with the categories that its splits test, as codes."""
 
     def __init__(self, info: Fields) -> None:
-        floats = info.objects("float_features") if info.has("float_features") else []
-        sets = info.objects("categorical_features") if info.has("categorical_features") else []
+        floats, sets = _objects(info, "float_features"), _objects(info, "categorical_features")
         for kind in ("text_features", "embedding_features"):
-            if info.has(kind) and len(info.list(kind)):
+            if _objects(info, kind):
                 unsupported(f"a model with {kind}")
         self._place = {"float": _places(floats), "categorical": _places(sets)}
         self._missing_left = [
@@ -231,11 +239,9 @@ def _name(feature: Fields) -> str:
 
 
 def _hashed(info: Fields) -> dict[int, str]:
-    if not info.has("cat_features_hash"):
-        return {}
     return {
         each.integer("hash", 0, (1 << 32) - 1): each.text("value")
-        for each in info.objects("cat_features_hash")
+        for each in _objects(info, "cat_features_hash")
     }
 
 
@@ -258,7 +264,7 @@ def _trees(fields: Fields, columns: _Columns, scale: float, width: int) -> list[
 
 def _symmetric(tree: Fields, columns: _Columns, scale: float, width: int) -> ForeignTree:
     """Return a symmetric tree: all nodes of a level test the same, the root the last split."""
-    splits = [] if not tree.has("splits") or tree["splits"] is None else tree.objects("splits")
+    splits = _objects(tree, "splits")
     depth = len(splits)
     if depth > _MOST_SYMMETRIC_DEPTH:
         refuse(tree.path("splits"), f"{depth} splits", f"at most {_MOST_SYMMETRIC_DEPTH}")
@@ -267,7 +273,7 @@ def _symmetric(tree: Fields, columns: _Columns, scale: float, width: int) -> For
         tree.floats("leaf_values", n_leaves * width), tree.path("leaf_values")
     ).reshape(n_leaves, width)
     weight = np.zeros(n_leaves)
-    if tree.has("leaf_weights") and tree["leaf_weights"] is not None:
+    if _has(tree, "leaf_weights"):
         weight = require_finite(tree.floats("leaf_weights", n_leaves), tree.path("leaf_weights"))
     # Level l has the nodes 2^l − 1 … 2^(l + 1) − 2; the leaves follow.
     read = [columns.split(split) for split in reversed(splits)]

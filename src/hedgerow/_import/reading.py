@@ -7,7 +7,6 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from typing import Any
 from hedgerow import _model_file
 from hedgerow._arguments import with_argument_hints
 from hedgerow._import.catboost_json import read_catboost
+from hedgerow._import.cbm import json_of_cbm
 from hedgerow._import.fields import parse_json
 from hedgerow._import.lightgbm_text import read_lightgbm
 from hedgerow._import.model import boosted_estimator
@@ -38,8 +38,12 @@ def read_model(path: str | PathLike[str]) -> Any:
     The format is recognised from the contents: a model file of Hedgerow or its JSON, XGBoost's JSON
     or UBJSON from version 1.7 on, LightGBM's text format, or CatBoost's JSON. The other library
     need not be installed, except to read CatBoost's binary format (cbm). Raw scores are the same as
-    in the other library, bit for bit. Reading a file from an untrusted source is safe: it runs no
-    code, and everything in the file is checked before it is used.
+    in the other library, bit for bit.
+
+    Reading a file from an untrusted source is safe: it runs no code, and everything in the file is
+    checked before it is used. This does not hold for cbm, which CatBoost's own loader reads: it
+    runs in a process of its own, so a damaged file cannot crash this one, but that process is not
+    a sandbox. From untrusted sources, take CatBoost's JSON.
 
     Parameters
     ----------
@@ -109,24 +113,16 @@ def _read_json(data: bytes) -> Any:
     if isinstance(document, dict) and "learner" in document:
         return _checked(lambda: boosted_estimator(read_xgboost(document, "JSON")))
     if isinstance(document, dict) and "features_info" in document:
-        return _checked(lambda: boosted_estimator(read_catboost(document)))
+        return _of_catboost(document)
     raise ModelFileError("the JSON is not a model of Hedgerow, XGBoost or CatBoost.")
 
 
 def _read_cbm(data: bytes) -> Any:
-    try:
-        catboost = import_module("catboost")
-    except ImportError:
-        raise ModelFileError(
-            "the file is a CatBoost model in binary format, which can only be read if catboost is "
-            "installed. Install it, or save the model as JSON: save_model(path, format='json')."
-        ) from None
-    model = catboost.CatBoost()
-    try:
-        model.load_model(blob=data)
-    except Exception as error:  # CatBoost's own, which is not imported by name
-        raise ModelFileError(f"CatBoost cannot read the file: {error}") from error
-    return from_catboost(model)
+    return _of_catboost(parse_json(json_of_cbm(data)))
+
+
+def _of_catboost(document: Any) -> Any:
+    return _checked(lambda: boosted_estimator(read_catboost(document)))
 
 
 def _checked(read: Callable[[], Any]) -> Any:
@@ -217,9 +213,12 @@ def from_catboost(model: Any, pool: Any = None) -> Any:
         raise _not_a_model(model, "a fitted model of CatBoost")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json", pool=pool)
+        try:
+            model.save_model(str(path), format="json", pool=pool)
+        except Exception as error:  # CatBoost's own, which is not imported by name
+            raise ModelFileError(f"CatBoost cannot write the model as JSON: {error}") from error
         document = parse_json(path.read_bytes())
-    return _checked(lambda: boosted_estimator(read_catboost(document)))
+    return _of_catboost(document)
 
 
 @with_argument_hints
