@@ -566,6 +566,21 @@ def test_rows_of_weight_0_of_an_evaluation_set_do_not_count(metric):
     np.testing.assert_allclose(values["all"][metric], values["with weight"][metric], rtol=1e-12)
 
 
+def test_cross_validation_scores_and_fits_without_them():
+    splits = [(np.arange(60, 190), np.arange(60)), (np.arange(120), np.arange(120, 190))]
+    found = hr.cross_validate(
+        regressor(splitter="exact"), X, NUMBERS, sample_weight=WEIGHTS, cv=splits, scoring="rmse"
+    )
+    for fold, (train, test) in enumerate(splits):
+        kept, scored = train[IS_REAL[train]], test[IS_REAL[test]]
+        alone = fitted(
+            regressor(splitter="exact"), X[kept], NUMBERS[kept], sample_weight=WEIGHTS[kept]
+        )
+        errors = (alone.predict(X[scored]) - NUMBERS[scored]) ** 2
+        expected = np.sqrt(np.average(errors, weights=WEIGHTS[scored]))
+        assert found.scores["rmse"][fold] == pytest.approx(expected, rel=1e-12)
+
+
 def test_the_sums_of_a_fit_leave_them_out():
     model = regressor().fit(X, NUMBERS, WEIGHTS, offset=OFFSET)
     of_all = theory.objective(model, X, NUMBERS, WEIGHTS, offset=OFFSET)
