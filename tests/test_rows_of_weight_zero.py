@@ -325,8 +325,6 @@ OF_CONTAINERS = {
 @pytest.mark.parametrize("case", OF_CONTAINERS)
 def test_in_every_container(case, container, tmp_path):
     estimator, y = OF_CONTAINERS[case]
-    if container == "list" and case == "bagging":
-        pytest.skip("the same as an array")
     make = CONTAINERS[container]
     model = fitted(estimator, make(X), y, sample_weight=WEIGHTS)
     without = fitted(estimator, make(MATRIX), y[REAL], sample_weight=WEIGHTS[REAL])
@@ -359,12 +357,15 @@ TOGETHER = {
 }
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
-@pytest.mark.parametrize("case", TOGETHER)
+@pytest.mark.parametrize(
+    ("case", "in_pieces"),
+    [
+        *[(case, False) for case in TOGETHER],
+        *[(case, True) for case in TOGETHER if not case.endswith("forest")],
+    ],
+)
 def test_on_workers_however_the_rows_are_divided(case, in_pieces, tmp_path):
     estimator, y = TOGETHER[case]
-    if in_pieces and case.endswith("forest"):
-        pytest.skip("forests take no pieces")
     weights = WEIGHTS.copy()
     weights[40:90] = 0.0  # no row of the second worker has weight
     ends = [0, 40, 90, 150, 190]
@@ -566,6 +567,21 @@ def test_rows_of_weight_0_of_an_evaluation_set_do_not_count(metric):
     np.testing.assert_allclose(values["all"][metric], values["with weight"][metric], rtol=1e-12)
 
 
+def test_cross_validation_scores_and_fits_without_them():
+    splits = [(np.arange(60, 190), np.arange(60)), (np.arange(120), np.arange(120, 190))]
+    found = hr.cross_validate(
+        regressor(splitter="exact"), X, NUMBERS, sample_weight=WEIGHTS, cv=splits, scoring="rmse"
+    )
+    for fold, (train, test) in enumerate(splits):
+        kept, scored = train[IS_REAL[train]], test[IS_REAL[test]]
+        alone = fitted(
+            regressor(splitter="exact"), X[kept], NUMBERS[kept], sample_weight=WEIGHTS[kept]
+        )
+        errors = (alone.predict(X[scored]) - NUMBERS[scored]) ** 2
+        expected = np.sqrt(np.average(errors, weights=WEIGHTS[scored]))
+        assert found.scores["rmse"][fold] == pytest.approx(expected, rel=1e-12)
+
+
 def test_the_sums_of_a_fit_leave_them_out():
     model = regressor().fit(X, NUMBERS, WEIGHTS, offset=OFFSET)
     of_all = theory.objective(model, X, NUMBERS, WEIGHTS, offset=OFFSET)
@@ -578,10 +594,15 @@ def test_the_sums_of_a_fit_leave_them_out():
 
 OF_CLASSES = {
     "boosting": classifier(),
+    "early stopping": classifier(early_stopping=True),
+    "calibrated": classifier(calibration="isotonic"),
+    "balanced sampling": classifier(sampling="balanced"),
+    "initial tree": classifier(init_estimator=hr.DecisionTreeClassifier(max_depth=2)),
     "exact": classifier(splitter="exact"),
     "tree": hr.DecisionTreeClassifier(min_samples_leaf=5),
     "forest": hr.RandomForestClassifier(**FEW, min_samples_leaf=5),
     "bagging": hr.BaggingClassifier(**FEW),
+    "bagging of exact trees": hr.BaggingClassifier(hr.DecisionTreeClassifier(), **FEW),
     "AdaBoost": hr.AdaBoostClassifier(**FEW),
     "stagewise": hr.StagewiseClassifier(**FEW),
     "SVC": hr.SVC(),
@@ -600,6 +621,12 @@ def test_a_class_without_weight_remains_a_class_and_is_never_predicted(case):
     decide = "predict_proba" if hasattr(model, "predict_proba") else "decision_function"
     ours, other = getattr(model, decide)(X), getattr(each, decide)(X)
     np.testing.assert_array_equal(ours, other)
+
+
+def test_samples_of_every_class_need_a_row_of_every_class():
+    forest = hr.RandomForestClassifier(bootstrap="balanced")
+    with pytest.raises(DataError, match="all rows of class 1 have weight 0"):
+        forest.fit(X, THREE, np.where(THREE == 1, 0.0, 1.0))
 
 
 def test_the_example_of_three_rows_has_its_threshold_between_the_other_two():

@@ -135,6 +135,18 @@ def test_holdouts_of_a_table_on_the_device_are_taken_there(on_gpu, tmp_path, mon
     assert file_of(model, tmp_path, on_gpu(X), Y) == expected
 
 
+def test_rows_of_weight_0_of_a_table_on_the_device_are_left_out(on_gpu, tmp_path, monkeypatch):
+    monkeypatch.setattr(CudaArray, "get", lambda array: np.array(array))
+    weights = np.linspace(0.5, 2.0, 600) * (np.arange(600) % 3 > 0)
+    rows = weights > 0.0
+    expected = file_of(
+        hr.GradientBoostingRegressor(**SMALL), tmp_path, X[rows], Y[rows], weights[rows]
+    )
+    model = hr.GradientBoostingRegressor(**SMALL, device="cuda")
+    absurd = np.where(rows, Y, 1e9)
+    assert file_of(model, tmp_path, on_gpu(X), absurd, weights) == expected
+
+
 @pytest.mark.parametrize(
     ("options", "fit_options"),
     [

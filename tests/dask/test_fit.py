@@ -55,6 +55,21 @@ def test_a_model_does_not_depend_on_partitions(threads, sizes):
     assert same(model, local.fit(FRAME, Y, WEIGHTS))
 
 
+@pytest.mark.parametrize("name", ["GradientBoostingRegressor", "RandomForestRegressor"])
+def test_rows_of_weight_0_are_left_out_wherever_they_are(threads, name):
+    sizes = [200, 0, 300, 400]
+    weights = WEIGHTS.where((np.arange(N) < 200) | (np.arange(N) % 3 == 1), 0.0)
+    weights[200:500] = 0.0  # a whole partition
+    options = {"n_estimators": 4, "random_state": 1}
+    model = getattr(hd, name)(**options)
+    model.fit(uneven(FRAME, sizes), uneven(T, sizes), uneven(weights, sizes))
+    local = getattr(hr, name)(**options).fit(FRAME, T, weights)
+    assert same(model, local)
+    without = getattr(hr, name)(**options)
+    without.fit(FRAME[weights > 0], T[weights > 0], weights[weights > 0])
+    np.testing.assert_array_equal(local.predict(FRAME), without.predict(FRAME))
+
+
 @pytest.mark.parametrize("transport", ["auto", "dask", "sockets"])
 def test_a_model_does_not_depend_on_the_transport(processes, transport):
     with dask.config.set({"hedgerow.transport": transport}):

@@ -105,13 +105,15 @@ def _numbers(prediction: Any) -> Floats:
 
 
 def _probabilities(estimator: Any, X: Any, classes: Classes) -> Floats:
-    """Return a column for each class, in the order of the classes of y."""
-    p, own = _numbers(estimator.predict_proba(X)), np.asarray(estimator.classes_)
-    if own.tolist() != np.asarray(classes).tolist():
+    """Return a column for each class, in the order of the classes of y; 0 for unknown classes."""
+    own, known = np.asarray(estimator.classes_).tolist(), np.asarray(classes).tolist()
+    if not set(own) <= set(known):
         raise ParameterError(
-            f"init_estimator={type(estimator).__name__} has the classes {own.tolist()}, but those "
-            f"of y are {np.asarray(classes).tolist()}."
+            f"init_estimator={type(estimator).__name__} has the classes {own}, but those "
+            f"of y are {known}."
         )
+    p = np.zeros((int(_num_samples(X)), len(known)))
+    p[:, [known.index(label) for label in own]] = _numbers(estimator.predict_proba(X))
     return p
 
 

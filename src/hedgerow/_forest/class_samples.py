@@ -37,6 +37,12 @@ def with_classes(
         )
     row_class = y[:, 0].astype(np.uint16)
     counts = np.bincount(row_class, minlength=len(outputs.classes[0]))
+    if not counts.all():
+        without = outputs.classes[0].tolist()[counts.argmin()]
+        raise DataError(
+            f"bootstrap={bootstrap!r} samples rows of every class, but all rows of class "
+            f"{without!r} have weight 0. Use bootstrap=True, or drop the class."
+        )
     draws = _class_draws(bootstrap, counts, sampling.n_draws)
     repeats = draws / counts
     if repeats.max() > _MOST_REPEATS:

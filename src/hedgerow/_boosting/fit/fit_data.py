@@ -333,9 +333,10 @@ class Problem:
         objection = self._objection(holdout.target)
         if objection:
             return f"in the holdout, {objection.removesuffix('.')}"
-        n_classes = 0 if self.classes is None else len(self.classes)
-        if self.can_stratify and len(workers().distinct(train.target)) < n_classes:
-            return "the training set lacks one of the classes"
+        if self.can_stratify:
+            of_train, of_holdout = map(workers().distinct, (train.target, holdout.target))
+            if not np.isin(of_holdout, of_train).all():
+                return "the training set lacks one of the classes"
         return None
 
 
