@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak wheel arm clean
+.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak clients wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -56,6 +56,10 @@ bench: .venv-bench/installed
 # The figures of docs/reliability.md, at full size: hours. Less: ARGS="model_files --share 0.01".
 soak: .venv/installed
 	$(BIN)/python -m soak $(ARGS)
+
+# Other packages, as their users use them, in their current versions.
+clients: .venv-clients/installed
+	.venv-clients/bin/python -m soak clients $(ARGS)
 
 # The tests that reach the kernels and 10,000 mutated model files (FILES=1: 100,000), under address and undefined-behaviour
 # sanitizers: all of it at this processor's best level, the kernels' own tests at the lower ones too.
@@ -172,6 +176,12 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	.venv-bench/bin/python tools/install.py --editable . -r benchmarks/requirements.txt
 	@touch $@
 
+.venv-clients/installed: $(NATIVE) soak/requirements.txt
+	test -d .venv-clients || $(PYTHON) -m venv .venv-clients
+	@echo "$(COMPILING)"
+	.venv-clients/bin/python tools/install.py --editable . -r soak/requirements.txt
+	@touch $@
+
 .venv-sanitize/installed: $(NATIVE)
 	test -d .venv-sanitize || $(PYTHON) -m venv .venv-sanitize
 	@echo "$(COMPILING)"
@@ -195,4 +205,4 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

@@ -34,10 +34,7 @@ class _WhenImported:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
+        spec = PathFinder.find_spec(name, path, target) if name == _MODULE else None
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
             run = loader.exec_module
@@ -51,7 +48,12 @@ class _WhenImported:
 
 
 def _wrap(module: Any) -> None:
-    ensemble, explainer = module.TreeEnsemble, module.TreeExplainer
+    names = ("TreeEnsemble", "TreeExplainer")
+    if not all(hasattr(module, name) for name in names):  # a shap that is organised otherwise
+        return
+    ensemble, explainer = (getattr(module, name) for name in names)
+    if hasattr(ensemble.__init__, "__wrapped__"):
+        return
     ensemble.__init__ = _reading_models(ensemble.__init__)
     explainer.shap_values = _with_own_values(explainer.shap_values, interactions=False)
     explainer.shap_interaction_values = _with_own_values(

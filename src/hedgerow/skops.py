@@ -4,85 +4,49 @@ skops refuses to load types that it does not know unless they are listed as trus
 are classes that contain parameters and arrays; creating them runs no code from the file. However,
 skops does not check the arrays, as `hedgerow.load` does: load files from untrusted sources only in
 Hedgerow's own format.
+
+The list is derived: fitted models consist of what the readers of model files create, so it is all
+records and estimators that those modules name.
 """
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from importlib import import_module
+
+import scipy.sparse
+
+from hedgerow import _model_file
+from hedgerow._data.binning import Binner
+from hedgerow._data.table import Categories
+from hedgerow._estimator import Estimator
+from hedgerow._model_file.checkpoint import Checkpoint
+from hedgerow._model_file.contents import FileKind
 
 __all__ = ["TRUSTED_TYPES"]
 
-TRUSTED_TYPES: tuple[str, ...] = (
-    "hedgerow._adaboost.algorithms.Discrete",
-    "hedgerow._adaboost.algorithms.M1",
-    "hedgerow._adaboost.algorithms.R2",
-    "hedgerow._adaboost.estimators.AdaBoostClassifier",
-    "hedgerow._adaboost.estimators.AdaBoostRegressor",
-    "hedgerow._adaboost.model.TreeCommittee",
-    "hedgerow._bagging.estimators.BaggingClassifier",
-    "hedgerow._bagging.estimators.BaggingRegressor",
-    "hedgerow._boosting.estimators.gradient_boosting.GradientBoostingClassifier",
-    "hedgerow._boosting.estimators.gradient_boosting.GradientBoostingRegressor",
-    "hedgerow._boosting.estimators.ranker.GradientBoostingRanker",
-    "hedgerow._boosting.estimators.survival.GradientBoostingSurvival",
-    "hedgerow._boosting.fit.choice.Choice",
-    "hedgerow._boosting.fit.choice.TrialResult",
-    "hedgerow._boosting.losses.base.Spread",
-    "hedgerow._boosting.model.BoostedModel",
-    "hedgerow._boosting.model.Calibration",
-    "hedgerow._boosting.survival_curves.AcceleratedTimes",
-    "hedgerow._boosting.survival_curves.ProportionalHazards",
-    "hedgerow._data.binning.Binner",
-    "hedgerow._data.outputs.ClassOutputs",
-    "hedgerow._data.outputs.NumberOutputs",
-    "hedgerow._data.table.Categories",
-    "hedgerow._data.table.TableSchema",
-    "hedgerow._data.target_statistics.EncodedColumn",
-    "hedgerow._data.target_statistics.TargetStatistics",
-    "hedgerow._decisions.estimators.DecisionClassifier",
-    "hedgerow._decisions.estimators.OutputCodeClassifier",
-    "hedgerow._decisions.model.CodedModel",
-    "hedgerow._decisions.model.DecisionModel",
-    "hedgerow._ensemble.encoding.TableEncoder",
-    "hedgerow._ensemble.estimators.EnsembleClassifier",
-    "hedgerow._ensemble.estimators.EnsembleRegressor",
-    "hedgerow._ensemble.fitting.EnsembleMembers",
-    "hedgerow._ensemble.model.EnsembleModel",
-    "hedgerow._ensemble.model.Member",
-    "hedgerow._ensemble.model.PlattScaling",
-    "hedgerow._ensemble.training_set.TargetUnits",
-    "hedgerow._forest.combinations.Combinations",
-    "hedgerow._forest.estimator.ExtraTreesClassifier",
-    "hedgerow._forest.estimator.ExtraTreesRegressor",
-    "hedgerow._forest.estimator.RandomForestClassifier",
-    "hedgerow._forest.estimator.RandomForestRegressor",
-    "hedgerow._forest.model.ForestModel",
-    "hedgerow._forest.model.LeafTargets",
-    "hedgerow._neighbors.estimators.KNeighborsClassifier",
-    "hedgerow._neighbors.estimators.KNeighborsRegressor",
-    "hedgerow._neighbors.estimators.NearestNeighbors",
-    "hedgerow._neighbors.estimators.RadiusNeighborsClassifier",
-    "hedgerow._neighbors.estimators.RadiusNeighborsRegressor",
-    "hedgerow._neighbors.metrics.DistanceMetric",
-    "hedgerow._neighbors.metrics.GowerColumns",
-    "hedgerow._neighbors.search.NeighborsModel",
-    "hedgerow._stagewise.estimators.StagewiseClassifier",
-    "hedgerow._stagewise.estimators.StagewiseRegressor",
-    "hedgerow._stagewise.model.AdditiveModel",
-    "hedgerow._stagewise.model.Stage",
-    "hedgerow._svm.kernel.classifiers.NuSVC",
-    "hedgerow._svm.kernel.classifiers.SVC",
-    "hedgerow._svm.kernel.kernels.Kernel",
-    "hedgerow._svm.kernel.model.Certificate",
-    "hedgerow._svm.kernel.model.KernelModel",
-    "hedgerow._svm.kernel.one_class.OneClassSVM",
-    "hedgerow._svm.kernel.regressors.NuSVR",
-    "hedgerow._svm.kernel.regressors.SVR",
-    "hedgerow._svm.linear.estimators.LinearModel",
-    "hedgerow._svm.linear.estimators.LinearSVC",
-    "hedgerow._svm.linear.estimators.LinearSVR",
-    "hedgerow._tree.cart.BootstrapSamples",
-    "hedgerow._tree.decision_tree.DecisionTreeClassifier",
-    "hedgerow._tree.decision_tree.DecisionTreeRegressor",
-    "hedgerow._tree.fitting.TreeModel",
-    "hedgerow._tree.linear_leaves.LinearLeaves",
-    "hedgerow._tree.packed.PackedForest",
-    "hedgerow._tree.structure.Arithmetic",
-    "hedgerow._tree.structure.Ensemble",
+# Columns and rows within the schema and the models of SVMs and neighbours.
+_WITHIN = (Categories, scipy.sparse.csr_array)
+# Records of the readers themselves.
+_OF_READERS = (Checkpoint, FileKind)
+
+
+def _types() -> Iterator[type]:
+    """Yield the classes of which fitted models consist."""
+    yield from _WITHIN
+    for module in pkgutil.iter_modules(_model_file.__path__, f"{_model_file.__name__}."):
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, type) and _is_state(value) and value not in _OF_READERS:
+                yield value
+
+
+def _is_state(kind: type) -> bool:
+    is_estimator = issubclass(kind, Estimator) and kind is not Estimator
+    return is_dataclass(kind) or is_estimator or kind is Binner
+
+
+TRUSTED_TYPES: tuple[str, ...] = tuple(
+    sorted({f"{kind.__module__}.{kind.__qualname__}" for kind in _types()})
 )

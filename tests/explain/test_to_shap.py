@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import hedgerow as hr
+from hedgerow._shap_package import _wrap
 from hedgerow._tree.additive import additive_trees
 from hedgerow.explain import shap_values, to_shap
 
@@ -171,6 +173,12 @@ import numpy as np
 assert shap.TreeExplainer(model).shap_values(np.ones((1, 1))) == [[0.5]]
 """
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True)
+
+
+def test_a_package_that_is_organised_otherwise_is_left_alone() -> None:
+    other = ModuleType("shap.explainers._tree")
+    _wrap(other)
+    assert "TreeEnsemble" not in vars(other)
 
 
 def test_values_become_an_explanation() -> None:
