@@ -34,7 +34,7 @@ def pack_value(value: Any) -> bytes:
 
 def unpack_value(data: bytes) -> Any:
     """Read the output of `pack_value`, or raise `NotPlainError`."""
-    return _Reader(data).value()
+    return _ValueReader(data).value()
 
 
 def _written(value: Any, contents: list[bytes]) -> Any:
@@ -68,7 +68,7 @@ def _of_dtype(dtype: np.dtype[Any]) -> str:
     return dtype.str
 
 
-class _Reader:
+class _ValueReader:
     """Reads a document, and the contents that follow it in the order in which they are needed."""
 
     def __init__(self, data: bytes) -> None:
@@ -129,13 +129,13 @@ class _Reader:
         return np.frombuffer(part, dtype, math.prod(sizes)).reshape(sizes).copy()  # aligned
 
 
-_READERS: dict[str, Callable[[_Reader, Any], Any]] = {
-    "tuple": _Reader._tuple,  # noqa: SLF001
-    "dict": _Reader._dict,  # noqa: SLF001
-    "dtype": _Reader._dtype,  # noqa: SLF001
-    "bytes": _Reader._bytes,  # noqa: SLF001
-    "objects": _Reader._objects,  # noqa: SLF001
-    "array": _Reader._array,  # noqa: SLF001
+_READERS: dict[str, Callable[[_ValueReader, Any], Any]] = {
+    "tuple": _ValueReader._tuple,
+    "dict": _ValueReader._dict,
+    "dtype": _ValueReader._dtype,
+    "bytes": _ValueReader._bytes,
+    "objects": _ValueReader._objects,
+    "array": _ValueReader._array,
 }
 
 
