@@ -55,8 +55,8 @@ def run(share: float) -> Outcome:
     summary = (
         f"{sum(trials.n_ended.values())} fits with a changed frame ended with an error "
         f"({', '.join(f'{n} {name}' for name, n in sorted(trials.n_ended.items()))}); {n_crowds} "
-        f"fits among {2 * crowd:,} callers that are silent or send noise or HTTP requests: the same bytes, "
-        f"connected after {np.median(trials.seconds):.2f} s (median; at most "
+        f"fits among {2 * crowd:,} callers that are silent or send noise or HTTP requests: the "
+        f"same bytes, connected after {np.median(trials.seconds):.2f} s (median; at most "
         f"{max(trials.seconds):.2f} s)"
     )
     return Outcome(summary, tuple(trials.failures))

@@ -101,41 +101,41 @@ class _ValueReader:
             raise NotPlainError(f"unknown tag {tag!r}")
         return _READERS[tag](self, content)
 
-    def _tuple(self, content: Any) -> tuple[Any, ...]:
+    def read_tuple(self, content: Any) -> tuple[Any, ...]:
         return tuple(self._read(_list(content)))
 
-    def _dict(self, content: Any) -> dict[Any, Any]:
+    def read_dict(self, content: Any) -> dict[Any, Any]:
         return {self._read(key): self._read(value) for key, value in _list(content)}
 
-    def _dtype(self, content: Any) -> np.dtype[Any]:
+    def read_dtype(self, content: Any) -> np.dtype[Any]:
         dtype = np.dtype(content) if isinstance(content, str) else None
         if dtype is None or dtype.kind not in _KINDS or dtype.str != content:
             raise NotPlainError(f"{content!r} is not a dtype of plain values")
         return dtype
 
-    def _bytes(self, content: Any) -> bytes:
+    def read_bytes(self, content: Any) -> bytes:
         return bytes(self._take(_count(content)))
 
-    def _objects(self, content: Any) -> NDArray[Any]:
+    def read_objects(self, content: Any) -> NDArray[Any]:
         items = self._read(_list(content))
         array = np.empty(len(items), object)
         array[:] = items
         return array
 
-    def _array(self, content: Any) -> NDArray[Any]:
+    def read_array(self, content: Any) -> NDArray[Any]:
         text, shape = _list(content)
-        dtype, sizes = self._dtype(text), tuple(map(_count, _list(shape)))
+        dtype, sizes = self.read_dtype(text), tuple(map(_count, _list(shape)))
         part = self._take(dtype.itemsize * math.prod(sizes))
         return np.frombuffer(part, dtype, math.prod(sizes)).reshape(sizes).copy()  # aligned
 
 
 _READERS: dict[str, Callable[[_ValueReader, Any], Any]] = {
-    "tuple": _ValueReader._tuple,
-    "dict": _ValueReader._dict,
-    "dtype": _ValueReader._dtype,
-    "bytes": _ValueReader._bytes,
-    "objects": _ValueReader._objects,
-    "array": _ValueReader._array,
+    "tuple": _ValueReader.read_tuple,
+    "dict": _ValueReader.read_dict,
+    "dtype": _ValueReader.read_dtype,
+    "bytes": _ValueReader.read_bytes,
+    "objects": _ValueReader.read_objects,
+    "array": _ValueReader.read_array,
 }
 
 
