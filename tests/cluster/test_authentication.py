@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cluster_work
@@ -225,6 +225,8 @@ def test_those_who_stay_silent_go_first(monkeypatch):
 
 # ---- plain values --------------------------------------------------------------------------------
 
+# However slow the machine is.
+UNTIMED = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 )
@@ -248,6 +250,7 @@ ARRAYS = [
 ]
 
 
+@UNTIMED
 @given(VALUES)
 def test_plain_values_arrive_as_they_were(value):
     assert unpack_value(pack_value(value)) == value
@@ -264,6 +267,7 @@ def test_arrays_arrive_as_they_were(array):
         assert unpack_value(pack_value(array.dtype)) == array.dtype
 
 
+@UNTIMED
 @given(st.binary(max_size=80), st.data())
 def test_bytes_that_are_no_plain_value_are_refused(noise, data):
     packed = bytearray(pack_value({"a": np.arange(3), "b": [b"xyz", (1, "t")]}))
