@@ -34,7 +34,7 @@ def pack_value(value: Any) -> bytes:
 
 def unpack_value(data: bytes) -> Any:
     """Read the output of `pack_value`, or raise `NotPlainError`."""
-    return _Reader(data).value()
+    return _ValueReader(data).value()
 
 
 def _written(value: Any, contents: list[bytes]) -> Any:
@@ -68,7 +68,7 @@ def _of_dtype(dtype: np.dtype[Any]) -> str:
     return dtype.str
 
 
-class _Reader:
+class _ValueReader:
     """Reads a document, and the contents that follow it in the order in which they are needed."""
 
     def __init__(self, data: bytes) -> None:
@@ -101,41 +101,41 @@ class _Reader:
             raise NotPlainError(f"unknown tag {tag!r}")
         return _READERS[tag](self, content)
 
-    def _tuple(self, content: Any) -> tuple[Any, ...]:
+    def read_tuple(self, content: Any) -> tuple[Any, ...]:
         return tuple(self._read(_list(content)))
 
-    def _dict(self, content: Any) -> dict[Any, Any]:
+    def read_dict(self, content: Any) -> dict[Any, Any]:
         return {self._read(key): self._read(value) for key, value in _list(content)}
 
-    def _dtype(self, content: Any) -> np.dtype[Any]:
+    def read_dtype(self, content: Any) -> np.dtype[Any]:
         dtype = np.dtype(content) if isinstance(content, str) else None
         if dtype is None or dtype.kind not in _KINDS or dtype.str != content:
             raise NotPlainError(f"{content!r} is not a dtype of plain values")
         return dtype
 
-    def _bytes(self, content: Any) -> bytes:
+    def read_bytes(self, content: Any) -> bytes:
         return bytes(self._take(_count(content)))
 
-    def _objects(self, content: Any) -> NDArray[Any]:
+    def read_objects(self, content: Any) -> NDArray[Any]:
         items = self._read(_list(content))
         array = np.empty(len(items), object)
         array[:] = items
         return array
 
-    def _array(self, content: Any) -> NDArray[Any]:
+    def read_array(self, content: Any) -> NDArray[Any]:
         text, shape = _list(content)
-        dtype, sizes = self._dtype(text), tuple(map(_count, _list(shape)))
+        dtype, sizes = self.read_dtype(text), tuple(map(_count, _list(shape)))
         part = self._take(dtype.itemsize * math.prod(sizes))
         return np.frombuffer(part, dtype, math.prod(sizes)).reshape(sizes).copy()  # aligned
 
 
-_READERS: dict[str, Callable[[_Reader, Any], Any]] = {
-    "tuple": _Reader._tuple,  # noqa: SLF001
-    "dict": _Reader._dict,  # noqa: SLF001
-    "dtype": _Reader._dtype,  # noqa: SLF001
-    "bytes": _Reader._bytes,  # noqa: SLF001
-    "objects": _Reader._objects,  # noqa: SLF001
-    "array": _Reader._array,  # noqa: SLF001
+_READERS: dict[str, Callable[[_ValueReader, Any], Any]] = {
+    "tuple": _ValueReader.read_tuple,
+    "dict": _ValueReader.read_dict,
+    "dtype": _ValueReader.read_dtype,
+    "bytes": _ValueReader.read_bytes,
+    "objects": _ValueReader.read_objects,
+    "array": _ValueReader.read_array,
 }
 
 

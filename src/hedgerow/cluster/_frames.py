@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import struct
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 MOST_BYTES = 1 << 36  # of a payload; histograms of a million columns take 2^32
 _FIELDS = struct.Struct("<BQQ32s")  # kind, number of the call, bytes that follow, their digest
@@ -26,8 +25,7 @@ class BadMessageError(Exception):
     """A message that does not belong here; the text goes on from "worker 3 …"."""
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(NamedTuple):
     """Bytes to be sent, with their digest: computed once, although they may go to many workers."""
 
     content: bytes
@@ -39,8 +37,7 @@ class Payload:
         return cls(content, digest_of(content))
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """What a frame announces."""
 
     kind: int

@@ -75,7 +75,7 @@ class SocketListener:
         addresses : sequence of addresses
             The addresses of all workers, by rank.
         token : bytes
-            A secret of this fit, at least 16 bytes.
+            A secret of this fit, at least 16 random bytes.
         timeout : float
             Seconds that one call may take.
         silence : float
