@@ -451,7 +451,6 @@ ATTRIBUTES: Table = {
     "load_model": _LOAD,
     "load": _LOAD,
     "model_to_string": _SAVE,
-    "n_estimators_": Instead("did you mean 'n_iter_'?", _BOOSTING),
     "n_features": "did you mean 'n_features_in_'?",
     "n_features_": "did you mean 'n_features_in_'?",
     "num_boosted_rounds": Instead("did you mean 'n_iter_'?", _BOOSTING),
