@@ -469,7 +469,6 @@ ATTRIBUTES: Table = {
     "staged_predict": "it has no boosting rounds",
     "train_score_": _HISTORY,
     "tree_count_": Instead("did you mean 'n_iter_'?", _BOOSTING),
-    "trees_to_dataframe": "the command hedgerow convert writes a model file as JSON",
     "validation_score_": _HISTORY,
     "validation_scores_": _HISTORY,
     "virtual_ensembles_predict": Instead(
