@@ -414,6 +414,14 @@ ATTRIBUTES: Table = {
     "oob_prediction_": _OUT_OF_BAG,
     "oob_score_": _OUT_OF_BAG,
     "transform": _NO_TRANSFORM,
+    "predict_interval": (
+        Instead("only regressors predict intervals; use predict_proba(X)", "predict_proba"),
+        Instead(
+            "only GradientBoostingRegressor has it; predict_quantiles(X) is similar",
+            "predict_quantiles",
+        ),
+        Instead("only GradientBoostingRegressor has it, with calibration='conformal'"),
+    ),
     "best_iteration": _BEST,
     "best_ntree_limit": _BEST,
     "best_score": _BEST_SCORE,
