@@ -230,3 +230,24 @@ def test_a_booster_without_evaluation_sets_is_not_said_to_have_no_rounds(cls):
     with pytest.raises(TypeError, match=r"no argument 'eval_set'; use score") as caught:
         cls().fit([[1.0]], [0], eval_set=[])
     assert "no boosting rounds" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (
+            lambda: hr.GradientBoostingClassifier(min_samples_leaf=0.01),
+            ParameterError,
+            "a fraction",
+        ),
+        (lambda: hr.GradientBoostingClassifier(device="gpu"), ParameterError, "device='cuda'"),
+    ],
+)
+def test_what_other_libraries_take_is_answered_with_what_to_write(call, error, words):
+    with pytest.raises(error, match=words):
+        call().fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_classifier_says_why_it_predicts_no_intervals():
+    with pytest.raises(AttributeError, match=r"only regressors.*predict_proba"):
+        _ = hr.GradientBoostingClassifier().predict_interval

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
 
 from hedgerow._arguments import (
     IN_TABLE,
@@ -189,6 +190,28 @@ class Estimator(BaseEstimator):
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first."
             ) from None
+
+    @available_if(lambda self: self._can_be_additive)  # type: ignore[untyped-decorator]
+    def trees_to_dataframe(self) -> Any:
+        """Return the trees as a pandas DataFrame, a row for each node.
+
+        The values of the nodes on a row's path that are leaves, plus a base score, add up to what
+        the model predicts: scores of boosting, the mean of a forest.
+
+        Returns
+        -------
+        DataFrame
+            ``tree_index``; ``output``, to which the tree adds; ``node_index``, 0 for the root;
+            ``node_depth``; ``parent_index``, ``left_child`` and ``right_child``, −1 if there is
+            none; ``split_feature``, the column that is tested, and ``split_gain``; ``threshold``,
+            up to which numbers go left, or ``categories``, the list of those that go left;
+            ``missing_direction``, "left" or "right"; ``value``, or a column ``value_OUTPUT`` for
+            each output; ``weight``, the weight of the training rows, in boosting the sum of their
+            hessians; ``count``, their number.
+        """
+        from hedgerow._tree.frame import frame_of_trees
+
+        return frame_of_trees(self)
 
     def _bins_tables(self) -> bool:
         """Return whether fits bin their tables, so that several can share a `BinnedTable` as X."""

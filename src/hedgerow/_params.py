@@ -260,6 +260,8 @@ class Parameter:
         """Suggest a similar value of another type, if that is allowed."""
         if isinstance(value, type):
             return f"it is a class; write {self.name}={value.__name__}(). "
+        if self.name.startswith("min_samples") and isinstance(value, float) and 0.0 < value < 1.0:
+            return "it is a number of rows, not a fraction of them. "
         for other in _other_forms(value, self.allowed):
             if other in self.allowed:
                 return f"write {self.name}={other!r}. "

@@ -170,6 +170,7 @@ VALUES: Mapping[str, Mapping[Any, tuple[str, ...]]] = {
         "gainratio": ("gain_ratio",),
         "misclassification": ("error",),
     },
+    "device": {"gpu": ("write device='cuda'",)},
     "early_stopping": {
         "auto": ("n_estimators='auto', the default, already chooses the number of rounds",)
     },

@@ -414,6 +414,14 @@ ATTRIBUTES: Table = {
     "oob_prediction_": _OUT_OF_BAG,
     "oob_score_": _OUT_OF_BAG,
     "transform": _NO_TRANSFORM,
+    "predict_interval": (
+        Instead("only regressors predict intervals; use predict_proba(X)", "predict_proba"),
+        Instead(
+            "only GradientBoostingRegressor has it; predict_quantiles(X) is similar",
+            "predict_quantiles",
+        ),
+        Instead("only GradientBoostingRegressor has it, with calibration='conformal'"),
+    ),
     "best_iteration": _BEST,
     "best_ntree_limit": _BEST,
     "best_score": _BEST_SCORE,
@@ -451,7 +459,6 @@ ATTRIBUTES: Table = {
     "load_model": _LOAD,
     "load": _LOAD,
     "model_to_string": _SAVE,
-    "n_estimators_": Instead("did you mean 'n_iter_'?", _BOOSTING),
     "n_features": "did you mean 'n_features_in_'?",
     "n_features_": "did you mean 'n_features_in_'?",
     "num_boosted_rounds": Instead("did you mean 'n_iter_'?", _BOOSTING),
@@ -470,7 +477,6 @@ ATTRIBUTES: Table = {
     "staged_predict": "it has no boosting rounds",
     "train_score_": _HISTORY,
     "tree_count_": Instead("did you mean 'n_iter_'?", _BOOSTING),
-    "trees_to_dataframe": "the command hedgerow convert writes a model file as JSON",
     "validation_score_": _HISTORY,
     "validation_scores_": _HISTORY,
     "virtual_ensembles_predict": Instead(

@@ -357,7 +357,7 @@ def test_a_hinge_loss_has_no_probabilities():
     ("loss", "y", "message"),
     [
         ("poisson", -1.0, r"y is -1 in row 3, but loss='poisson' needs y >= 0"),
-        ("gamma", 0.0, r"y is 0 in row 3, but loss='gamma' needs y > 0"),
+        ("gamma", 0.0, r"y is 0 in row 3, but loss='gamma' needs y > 0.*use loss='tweedie'"),
         ("tweedie", -0.5, r"y is -0.5 in row 3, but loss='tweedie' needs y >= 0"),
         ("log_loss", 1.5, r"y is 1.5 in row 3, but loss='log_loss' needs 0 <= y <= 1"),
     ],

@@ -212,7 +212,7 @@ def test_cover_is_the_mean_over_the_training_rows_of_each_split() -> None:
 
     def below(node: int, value: float) -> float:
         if tree.feature[node] < 0:
-            return tree.value[node, 0]
+            return tree.value[node, 0, 0]
         left, right = tree.left[node], tree.right[node]
         if tree.feature[node] == 0:
             return below(left if value <= tree.threshold[node] else right, value)

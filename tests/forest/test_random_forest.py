@@ -492,6 +492,30 @@ def test_balanced_classes_and_a_warm_start_do_not_go_together_silently(class_wei
         model.fit(X, y)
 
 
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("keep_targets", [False, True])
+def test_the_deviation_of_a_prediction_is_that_across_and_within_leaves(
+    kind, n_outputs, keep_targets
+):
+    X, y = DIABETES
+    y = y if n_outputs == 1 else np.column_stack([y, X[:, 3] * y])
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X))
+    options = {"n_estimators": 7, "min_samples_leaf": 10, "keep_targets": keep_targets}
+    model = kind(**options).fit(X, y, sample_weight=weights)
+    prediction, deviation = model.predict(X[:5], return_std=True)
+    np.testing.assert_array_equal(prediction, model.predict(X[:5]))
+    variance = model.predict_trees(X[:5]).var(axis=0)
+    if keep_targets:
+        for row, leaves in enumerate(model.apply(X[:5])):
+            for tree, leaf in enumerate(leaves):
+                inside = model.apply(X)[:, tree] == leaf
+                mean = np.average(y[inside], axis=0, weights=weights[inside])
+                squares = (y[inside] - mean) ** 2
+                variance[row] += np.average(squares, axis=0, weights=weights[inside]) / 7
+    np.testing.assert_allclose(deviation, np.sqrt(variance), rtol=1e-9)
+
+
 # What must not break.
 
 

@@ -315,8 +315,9 @@ def joined_trees(
 
 def _scaled_tree(base_model: Any, first_feature: int, model: BaggedModel, *, hard: bool) -> Tree:
     """Return a base model's tree with shifted features, and its share of the mean as values."""
-    tree: Tree = base_model.tree_
-    own: Outputs = internals(base_model).model().outputs
+    model_of_tree = internals(base_model).model()
+    tree: Tree = model_of_tree.tree
+    own: Outputs = model_of_tree.outputs
     values = _values(tree.value, own, model.outputs, hard=hard) / len(model.estimators)
     return replace(tree.with_features_moved(first_feature), value=values)
 

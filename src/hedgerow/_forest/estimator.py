@@ -304,6 +304,40 @@ class ForestRegressor(LeafRegressor, Forest):
     _outputs = NumberOutputs
     _tree = DecisionTreeRegressor
 
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the mean over the trees of the values of each row's leaves.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        return_std : bool
+            Whether to return the standard deviation of each prediction as well. With the values
+            v_t of a row's leaves and their mean m, it is the square root of Σ_t ((v_t − m)² +
+            s_t²) / T. The variance s_t² of the training targets in the leaf is known with
+            ``keep_targets=True``; otherwise it counts as 0, which it is in leaves of one row, and
+            the result is the standard deviation across the trees.
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_outputs), or a pair of such arrays
+        """
+        prediction = super().predict(X)
+        return (prediction, self._deviations(X, prediction)) if return_std else prediction
+
+    def _deviations(self, X: Any, prediction: Floats) -> Floats:
+        model: ForestModel = self._model
+        targets = model.leaf_targets
+        within = None if targets is None else targets.variances()
+        squares = np.zeros((len(prediction), model.forest.n_values))
+        mean = prediction.reshape(squares.shape)
+        leaves = self._leaves(X)
+        for of_tree in leaves.T:
+            squares += (model.forest.value[of_tree] - mean) ** 2
+            if within is not None:
+                squares += within[of_tree]
+        return np.sqrt(squares / leaves.shape[1]).reshape(prediction.shape)
+
     def predict_trees(self, X: Any) -> Floats:
         """Return each tree's prediction, shape (n_trees, n_rows[, n_outputs])."""
         leaves = self._leaves(X)

@@ -200,6 +200,19 @@ class LeafTargets:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(rows, starts, y, weights)
 
+    def variances(self) -> Floats:
+        """Return the weighted variance of the targets in each leaf, (n_leaves, n_outputs)."""
+        n_leaves = len(self.starts) - 1
+        leaf = np.repeat(np.arange(n_leaves), np.diff(self.starts))
+        weight = self.weights[self.rows]
+        total = np.bincount(leaf, weight, n_leaves)
+
+        def mean(numbers: Floats) -> Floats:
+            return np.bincount(leaf, weight * numbers, n_leaves) / total
+
+        columns = [target[self.rows] for target in self.targets.T]
+        return np.column_stack([mean((column - mean(column)[leaf]) ** 2) for column in columns])
+
     def quantiles(self, leaves: NDArray[np.int32], quantiles: Floats) -> Floats:
         """Return the quantiles of rows by their leaves, (n_rows, n_quantiles, n_outputs).
 

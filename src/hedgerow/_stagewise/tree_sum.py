@@ -50,7 +50,11 @@ def sum_of_trees(
     readers = learners[:1] if is_shared else learners
     trees = []
     for index, stage in enumerate(model.stages):
-        moved = stage.learner.tree_.with_features_moved(0 if is_shared else index * n_columns)
+        moved = (
+            internals(stage.learner)
+            .model()
+            .tree.with_features_moved(0 if is_shared else index * n_columns)
+        )
         trees.append(replace(moved, value=_terms(stage)[:, None]))
 
     def matrix(X: Any) -> Rows:
@@ -89,13 +93,14 @@ def _require_trees(model: AdditiveModel) -> None:
 def _terms(stage: Stage) -> Floats:
     """Return the term of each node of the learner's tree."""
     learner: Any = stage.learner
-    n_nodes = len(learner.tree_.feature)
+    tree = internals(learner).model().tree
+    n_nodes = len(tree.feature)
     if not isinstance(stage.step, float):
-        return _with_means(learner.tree_, stage.term(np.arange(n_nodes)))
+        return _with_means(tree, stage.term(np.arange(n_nodes)))
     if isinstance(learner, DecisionTreeRegressor):
-        return stage.term(learner.tree_.value[:, 0])
+        return stage.term(tree.value[:, 0])
     outputs = internals(learner).model().outputs
-    labels = outputs.labels(outputs.votes(learner.tree_.value))
+    labels = outputs.labels(outputs.votes(tree.value))
     return stage.term(labels.astype(np.float64))
 
 

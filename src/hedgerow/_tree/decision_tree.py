@@ -28,6 +28,7 @@ from hedgerow._tree.fitting import TreeModel, grow
 from hedgerow._tree.parameters import TREE_PARAMETERS
 from hedgerow._tree.pruning import prune, weakest_links
 from hedgerow._tree.structure import Tree
+from hedgerow._tree.view import NodeArrays, view_of
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -76,18 +77,22 @@ class DecisionTree(LeafEstimator):
         return n_candidate_features(self.max_features, self._fitted_model().schema.n_features)
 
     @property
-    def tree_(self) -> Tree:
-        """The arrays of the tree."""
+    def tree_(self) -> NodeArrays:
+        """The arrays of the tree, with scikit-learn's names."""
+        return view_of(self._fitted_model(), self.criterion)
+
+    @property
+    def _tree(self) -> Tree:
         tree: Tree = self._fitted_model().tree
         return tree
 
     def get_depth(self) -> int:
         """Return the depth of the tree."""
-        return self.tree_.depth_below()
+        return self._tree.depth_below()
 
     def get_n_leaves(self) -> int:
         """Return the number of leaves."""
-        return self.tree_.n_leaves
+        return self._tree.n_leaves
 
     @by_batch
     def apply(self, X: Any) -> NDArray[np.int32]:
@@ -103,7 +108,7 @@ class DecisionTree(LeafEstimator):
     @property
     def feature_importances_(self) -> Floats:
         """Each feature's share of the total impurity decrease; all 0 if there is no split."""
-        tree = self.tree_
+        tree = self._tree
         inner = tree.feature >= 0
         decreases = np.bincount(
             tree.feature[inner], tree.gain[inner], minlength=self.n_features_in_
@@ -200,8 +205,8 @@ class DecisionTreeClassifier(LeafClassifier, DecisionTree):
     {columns}
     feature_importances_ : array of shape (n_features,)
         Each feature's share of the total impurity decrease.
-    tree_ : Tree
-        The arrays of the tree. For two classes, values are the share of the second.
+    tree_ : NodeArrays
+        The arrays of the tree, with the names and shapes of scikit-learn's ``tree_``.
 
     Examples
     --------
@@ -245,8 +250,8 @@ class DecisionTreeRegressor(LeafRegressor, DecisionTree):
     {columns}
     feature_importances_ : array of shape (n_features,)
         Each feature's share of the total impurity decrease.
-    tree_ : Tree
-        The arrays of the tree.
+    tree_ : NodeArrays
+        The arrays of the tree, with the names and shapes of scikit-learn's ``tree_``.
 
     Examples
     --------

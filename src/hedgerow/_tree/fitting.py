@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,9 @@ class TreeModel:
         """Return the model of one tree."""
         ensemble = Ensemble.from_trees([tree], [0], np.zeros(outputs.n_values), schema.n_features)
         return cls(schema, binner, ensemble, outputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def category_bins(self) -> list[Any]:

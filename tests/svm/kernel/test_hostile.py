@@ -172,6 +172,10 @@ def test_a_nu_that_leaves_no_margin_is_refused():
         with pytest.raises(ParameterError, match=rf"nu={nu} leaves no margin.*Increase nu"):
             NuSVC(nu=nu, kernel="linear").fit(X, y)
     assert NuSVC(nu=0.35, kernel="linear").fit(X, y).score(X, y) > 0.8
+    far = np.vstack([X, random.normal((9.0, 9.0), size=(40, 2))])
+    names = np.repeat(["ash", "beech", "oak"], 40)
+    with pytest.raises(ParameterError, match=r"'ash' and 'beech': nu=0\.05 leaves no margin"):
+        NuSVC(nu=0.05, kernel="linear").fit(far, names)
 
 
 def test_matrices_that_are_no_kernels_are_refused():

@@ -26,6 +26,7 @@ from hedgerow._data.binned_rows import BinnedRows, TreeRows
 from hedgerow._data.binned_table import BinnedTable
 from hedgerow._data.gpu_arrays import is_on_gpu
 from hedgerow._data.memory import MemoryLimit
+from hedgerow._data.outputs import NumberOutputs
 from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.sparse import SparseLayouts
 from hedgerow._data.target import fit_columns, fit_offset, read_offset
@@ -41,6 +42,8 @@ from hedgerow._tree.additive import (
     number_names,
     sums_over_splits,
 )
+from hedgerow._tree.decision_tree import DecisionTreeRegressor, as_fitted
+from hedgerow._tree.fitting import TreeModel
 from hedgerow._types import Floats
 from hedgerow.exceptions import ParameterError
 
@@ -270,6 +273,32 @@ class GradientBoosting(TableEstimator):
         sliced = copy.copy(self)
         adopt(sliced, _of_rounds(self, chosen))
         return sliced
+
+    @property
+    def n_estimators_(self) -> int:
+        """Number of rounds, as `n_iter_`."""
+        n_rounds: int = self._fitted_model().ensemble.n_rounds
+        return n_rounds
+
+    @property
+    def estimators_(self) -> NDArray[Any]:
+        """The trees as regression trees, (rounds, trees of a round), unpacked on access.
+
+        Their predictions, plus the base score and the offset, add up to the scores.
+        """
+        model: BoostedModel = self._fitted_model()
+        if model.statistics.columns or model.zero_is_missing is not None:
+            raise AttributeError(
+                "estimators_: the trees of this model split on target statistics of categories, or "
+                "take 0 as missing, so they are not estimators for the columns of X. Use apply, or "
+                "hedgerow.explain."
+            )
+        trees = np.empty((model.ensemble.n_rounds, model.ensemble.trees_per_round), object)
+        for place, tree in zip(np.ndindex(trees.shape), model.ensemble.trees(), strict=True):
+            outputs = NumberOutputs(tree.value.shape[1], is_single=tree.value.shape[1] == 1)
+            of_tree = TreeModel.of(model.schema, model.binner, tree, outputs)
+            trees[place] = as_fitted(DecisionTreeRegressor(splitter="exact"), of_tree)
+        return trees
 
     @by_batch
     def apply(self, X: Any) -> NDArray[np.int32]:

@@ -49,7 +49,9 @@ class GradientBoostingSurvival(OneScore):
     ----------
     {columns}
     n_iter_ : int
-        Number of rounds in the model.
+        Number of rounds in the model; also ``n_estimators_``.
+    estimators_ : array of shape (n_rounds, trees of a round)
+        The trees as regression trees, whose predictions add up to the scores.
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.

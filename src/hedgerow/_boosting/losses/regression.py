@@ -269,7 +269,9 @@ class TweedieLoss(NativeLoss):
         least = ">" if self.power == 2.0 else ">="
         if target.min() < 0.0 or (self.power == 2.0 and target.min() == 0.0):
             row = int(target.argmin())
-            return f"y is {target[row]:g} in row {row}, but loss={self.name!r} needs y {least} 0."
+            zeros = " For amounts that may be 0, use loss='tweedie'." if target[row] == 0.0 else ""
+            found = f"y is {target[row]:g} in row {row}"
+            return f"{found}, but loss={self.name!r} needs y {least} 0.{zeros}"
         if target.any():
             return None
         return f"y is 0 in every row, but loss={self.name!r} predicts a mean above 0."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,7 +96,7 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
             index, weights = index[numbers], weights[numbers]
         costs = self._costs(weights)
         rows = self._rows(schema, X, numbers, np.where(np.isfinite(costs), costs, 1e30))
-        svms, sigmoids = self._fit_svms(rows, index, len(classes), weights)
+        svms, sigmoids = self._fit_svms(rows, index, classes, weights)
         self._adopt_svms(rows, classes, index, of_classes, svms, sigmoids)
         return self
 
@@ -121,10 +122,10 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
         return weights, of_classes
 
     def _fit_svms(
-        self, rows: KernelInput, index: RowNumbers, n_classes: int, weights: Floats
+        self, rows: KernelInput, index: RowNumbers, classes: NDArray[Any], weights: Floats
     ) -> tuple[list[KernelExpansion], Floats | None]:
         """Fit the SVMs of all binary tasks, and their sigmoids if requested."""
-        scheme = str(self.multi_class)
+        scheme, n_classes = str(self.multi_class), len(classes)
         seed = seed_of(self.random_state)
         n_fits = 1 + (N_FOLDS if self.probability else 0)
         of_all = self._cache(rows.table) if n_classes == 2 or scheme == "ovr" else None
@@ -135,7 +136,8 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
                 cache = of_all or self._cache(rows.table.take(task.rows, threads))
                 own = weights[task.rows]
                 fit = self._fitter(cache, task.y, own, threads, progress_bar)
-                svms.append(fit(np.arange(len(own))).on(task.rows, len(index)))
+                with _named_task(index, classes, task):
+                    svms.append(fit(np.arange(len(own))).on(task.rows, len(index)))
                 if self.probability:
                     sigmoids.append(self._sigmoid(fit, task, own, seed + number))
         return svms, np.array(sigmoids) if self.probability else None
@@ -276,6 +278,20 @@ class KernelClassifier(ClassifierMixin, KernelSVM):
     def _check_ties(self) -> None:
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ParameterError("break_ties=True needs decision_function_shape='ovr', not 'ovo'.")
+
+
+@contextmanager
+def _named_task(index: RowNumbers, classes: NDArray[Any], task: BinaryTask) -> Iterator[None]:
+    """Say in errors which two of several classes an SVM is for."""
+    try:
+        yield
+    except ParameterError as error:
+        if len(classes) == 2:
+            raise
+        first, others = (np.unique(index[task.rows[task.y == side]]) for side in (1.0, -1.0))
+        other = repr(classes[others].tolist()[0]) if len(others) == 1 else "the other classes"
+        between = f"{classes[first].tolist()[0]!r} and {other}"
+        raise ParameterError(f"The SVM between {between}: {error}") from None
 
 
 @with_parameters
