@@ -309,9 +309,9 @@ def test_dark_and_light_follow_the_system_and_the_button(opened: tuple[Any, Brow
     browser.wait_for(f"{paper} !== {json.dumps(light)}")
     browser.ask("document.getElementById('theme').click()")
     assert browser.ask(paper) == light
-    assert browser.ask("document.getElementById('theme').textContent") == "Dark mode"
+    assert browser.ask("document.getElementById('theme').textContent") == "Dark"
     browser.ask("document.getElementById('theme').click()")
-    assert browser.ask("document.getElementById('theme').textContent") == "Light mode"
+    assert browser.ask("document.getElementById('theme').textContent") == "Light"
 
 
 def test_a_script_that_is_not_the_pages_does_not_run(

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 import hedgerow as hr
 from hedgerow.exceptions import DataError, ParameterError
+from hedgerow.plot._colors import COLORS, ramp
 from reporting.tables import number_of, table
 
 pytest.importorskip("altair")
@@ -120,6 +121,22 @@ def test_panels_of_partial_dependence_have_one_scale(summary: dict[str, Any]) ->
     values = [p["y"] for curve in summary["effects"]["curves"] for p in curve["points"]]
     (domain,) = domains
     assert domain[0] < min(values) < max(values) < domain[1]
+
+
+def test_shap_dots_have_the_colours_of_the_plots_in_python(summary: dict[str, Any]) -> None:
+    colors = pytest.importorskip("matplotlib.colors")
+    (spec,) = [chart["spec"] for chart in charts_of(summary) if chart["place"] == "shap"]
+    encodings = [layer["encoding"] for layer in spec["layer"]]
+    (scale,) = [encoding["color"]["scale"] for encoding in encodings if "color" in encoding]
+    variables = {f"var(--c{i})": np.array(colors.to_rgb(color)) for i, color in enumerate(COLORS)}
+    form = r"color-mix\(in srgb, (.*) (\d+)%, (.*)\)"
+    mixes = [re.fullmatch(form, one) for one in scale["range"][1:]]
+    assert len(mixes) == 6
+    for mix in mixes:
+        assert mix is not None
+        share = int(mix[2]) / 100
+        mixed = share * variables[mix[1]] + (1.0 - share) * variables[mix[3]]
+        assert ramp()(share)[:3] == pytest.approx(mixed, abs=0.01)
 
 
 def test_a_feature_without_effect_has_an_axis_about_its_number() -> None:

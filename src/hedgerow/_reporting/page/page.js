@@ -64,7 +64,8 @@ function setUpTheme() {
   const apply = () => {
     const dark = chosen === null ? system.matches : chosen;
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    button.textContent = dark ? "Light mode" : "Dark mode"; // what a click turns on
+    button.textContent = dark ? "Light" : "Dark"; // what a click turns on
+    button.title = `Switch to the ${dark ? "light" : "dark"} theme`;
   };
   button.addEventListener("click", () => {
     chosen = document.documentElement.dataset.theme !== "dark";
