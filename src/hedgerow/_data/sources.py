@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
+from numbers import Number
 from os import PathLike
 from typing import Any
 
@@ -38,6 +39,7 @@ from hedgerow._data.columns import (
 from hedgerow._data.gpu_arrays import copy_to_host, is_on_gpu
 from hedgerow._data.names import Names, column_label, listed, read_names
 from hedgerow._data.sparse import SparseLayouts, plain_rows, sound
+from hedgerow._params import short_repr
 from hedgerow._peers import library_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError
@@ -153,10 +155,13 @@ def refuse_no_table(X: Any) -> None:
             "cross_validate read from its files. Read its rows into memory, as in "
             "table.sample(100_000).read()."
         )
-    if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
+    is_single = X is None or isinstance(X, Number) or getattr(X, "shape", None) == ()
+    is_other = isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X)
+    if is_single or is_other:
+        what = f"is {short_repr(X)}" if is_single else f"is a {type(X).__name__}"
         raise ColumnTypeError(
-            f"X is a {type(X).__name__}. Pass a table: an array, a sparse matrix, or a data frame "
-            "of pandas, Polars or Arrow."
+            f"X {what}. Pass a table: an array, a sparse matrix, or a data frame of pandas, Polars "
+            "or Arrow."
         )
     library = library_of(X)
     if library is not None:
@@ -215,9 +220,6 @@ def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColu
 
 
 def _open_sparse(X: Any, n_jobs: int | None) -> Source:
-    _require_two_dimensions(X.shape)
-    if X.dtype.kind not in "biuf":
-        raise array_kind_error(X.dtype, "X")
     sparse = plain_rows(X, n_jobs) or _canonical(X)
 
     def read(j: int) -> NumericColumn:
