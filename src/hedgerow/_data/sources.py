@@ -54,6 +54,21 @@ _FIRST_ROWS = 4096
 _MANY_ROWS = 20_000
 # Arrow types that do not support row selection.
 _UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
+# How a lazy table is computed, by the library's name in narwhals.
+_COMPUTED = {
+    "POLARS": "collect()",
+    "DASK": "compute()",
+    "DUCKDB": "df() or pl()",
+    "IBIS": "to_pyarrow()",
+    "PYSPARK": "toPandas()",
+}
+# What to do with one dimension.
+_ARRAY = (
+    "Reshape your data: X.reshape(-1, 1) turns an array into one column, X.reshape(1, -1) into one "
+    "row."
+)
+_COLUMN = "X.to_frame() turns a series into a table of one column."
+_SERIES = f"For one row of a table, use table.iloc[[0]] or the dict X.to_dict(). {_COLUMN}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,12 +274,13 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         read_names(getattr(X, "column_names", None) or list(X.columns))
         raise
     if isinstance(frame, nw.LazyFrame):
+        how = _COMPUTED.get(frame.implementation.name, "collect() or compute()")
         raise ColumnTypeError(
-            "X is a lazy table, which has not been computed yet: call its collect() (Polars) or "
-            "compute() (Dask) first."
+            f"X is a lazy table, which has not been computed yet: pass what its {how} returns."
         )
     if isinstance(frame, nw.Series):
-        _require_two_dimensions((len(frame),))
+        is_pandas = frame.implementation.is_pandas()
+        _require_two_dimensions((len(frame),), _SERIES if is_pandas else _COLUMN)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -443,15 +459,11 @@ def _encode_arrow(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], li
     return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
-def _require_two_dimensions(shape: tuple[int, ...]) -> None:
+def _require_two_dimensions(shape: tuple[int, ...], advice: str = _ARRAY) -> None:
     if len(shape) != 2:
-        advice = (
-            " Reshape your data: X.reshape(-1, 1) turns an array into one column, X.reshape(1, -1) "
-            "into one row; X.to_frame() turns a series into a table."
-        )
         raise DataError(
             f"X must have two dimensions, rows and columns, but its shape is {shape}."
-            + (advice if len(shape) == 1 else "")
+            + (f" {advice}" if len(shape) == 1 else "")
         )
 
 
