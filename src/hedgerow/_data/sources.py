@@ -472,6 +472,11 @@ def are_records(X: Any) -> bool:
     return type(X) is dict or (type(X) is list and bool(X) and isinstance(X[0], Mapping))
 
 
+def is_empty_list(X: Any) -> bool:
+    """Return whether X is a list of records, or of rows, without any."""
+    return type(X) is list and not X
+
+
 def read_records(X: Any) -> tuple[list[Any], Sequence[Sequence[Any]]]:
     """Return the column names and the values of each column."""
     if not (X if type(X) is dict else X[0]):
