@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import lightgbm
@@ -23,7 +24,7 @@ import numpy as np
 import xgboost
 
 import hedgerow as hr
-from importing.rows import table, target, three_classes
+from importing.rows import NUMERIC, table, target, three_classes
 
 SECONDS_FOR_ONE = 30
 ODD = (0, 1, -1, 2, 7, 99, 255, 256, 2**31 - 1, -(2**31), 2**32, 2**63, 10**30, 0.5, -0.0, 1e308)
@@ -69,7 +70,22 @@ def originals():
         *(("json", bytes(booster.save_raw("json"))) for booster in boosters),
         *(("ubj", bytes(booster.save_raw("ubj"))) for booster in boosters),
         *(("json", data) for data in kept),  # of CatBoost and of old versions of XGBoost
+        *binary_originals(frame, y),
     ]
+
+
+def binary_originals(frame, y):
+    """Return a binary file of CatBoost, where it is installed."""
+    if find_spec("catboost") is None:
+        return []
+    import catboost
+
+    small = {"iterations": 3, "depth": 3, "verbose": 0, "thread_count": 1}
+    model = catboost.CatBoostRegressor(**small, allow_writing_files=False)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cbm"
+        model.fit(frame[NUMERIC], y).save_model(str(path))
+        return [("cbm", path.read_bytes())]
 
 
 def with_other_bytes(data, rng):
@@ -148,6 +164,7 @@ MUTATIONS = {
     "txt": (with_other_word, with_other_word, with_other_bytes),
     "json": (with_other_value, with_other_value, with_other_bytes),
     "ubj": (with_other_bytes,),
+    "cbm": (with_other_bytes,),
 }
 
 
@@ -168,12 +185,12 @@ def try_file(path, rows):
     return False
 
 
-def fuzz(n_files, seed, folder, seconds=math.inf):
+def fuzz(n_files, seed, folder, seconds=math.inf, files=None):
     """Read mutated files; return how many were read and refused, and the longest time of one."""
     rng = random.Random(seed)
     rows = np.random.default_rng(0).normal(size=(20, 1))
     rows[::5] = np.nan
-    files, refused, slowest = originals(), 0, 0.0
+    files, refused, slowest = files or originals(), 0, 0.0
     end = time.perf_counter() + seconds
     for number in range(n_files):
         if time.perf_counter() > end:

@@ -99,7 +99,7 @@ def test_arguments_are_answered(library):
         ask = getattr(model, method)
         if name in signature(ask).parameters:
             continue
-        with pytest.raises(TypeError, match=f"no argument '{name}'; (?!its arguments)"):
+        with pytest.raises(TypeError, match=f"argument '{name}'; (?!its arguments)"):
             ask(**{name: 1})
 
 

@@ -3,10 +3,13 @@
 import multiprocessing
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 import pytest
+import scipy.sparse
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import hedgerow as hr
@@ -65,3 +68,45 @@ def test_an_unfitted_thread_count_does_not_matter_in_worker_processes(expected):
     results = Parallel(n_jobs=2)(delayed(fitted)(n_jobs=None) for _ in range(2))
     for model in results:
         np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+def parts(value, seen):
+    """Yield the library's objects within an object."""
+    if id(value) in seen:
+        return
+    seen[id(value)] = value
+    inside = []
+    if isinstance(value, dict | list | tuple):
+        inside = value.values() if isinstance(value, dict) else value
+    elif type(value).__module__.startswith("hedgerow") and hasattr(value, "__dict__"):
+        yield value
+        inside = vars(value).values()
+    for part in list(inside):
+        yield from parts(part, seen)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        hr.GradientBoostingClassifier(n_estimators=2),
+        hr.RandomForestClassifier(n_estimators=2),
+        hr.BaggingClassifier(hr.DecisionTreeClassifier(max_depth=2), n_estimators=2),
+        hr.AdaBoostClassifier(n_estimators=2),
+        hr.KNeighborsClassifier(),
+        hr.SVC(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("rows", [np.asarray, scipy.sparse.csr_array])
+def test_what_other_threads_may_add_to_is_copied_before_it_is_pickled(model, rows):
+    X = rows(np.random.default_rng(0).normal(size=(60, 3)).round(1))
+    model = clone(model).fit(X, np.arange(60) % 2)
+    model.predict(X)
+    checked = 0
+    for part in parts(model, {}):
+        grows = any(isinstance(getattr(type(part), n, None), cached_property) for n in dir(part))
+        if grows or part is model:
+            state = part.__reduce_ex__(4)[2]
+            assert state is not vars(part), type(part)
+            checked += 1
+    assert checked >= 2

@@ -8,6 +8,7 @@ import json
 import pickle
 import re
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,14 @@ Y = (X[:, 0] > 0).astype(int)  # classes
 T = X[:, 0] * 2.0  # numbers
 FRAME = pd.DataFrame(X, columns=["age", "income", "height"])
 TEXT = pd.DataFrame({"town": ["Ulm", "Bonn"] * 20})
+
+
+class Mine(hr.DecisionTreeClassifier):
+    pass
+
+
+def relation():
+    return pytest.importorskip("duckdb").from_df(FRAME)
 
 
 def classifier(**parameters):
@@ -111,7 +120,7 @@ FIT = (
     (
         "early_stopping_rounds",
         lambda: classifier().fit(X, Y, early_stopping_rounds=10),
-        r"fit has no argument 'early_stopping_rounds'; .*early_stopping=True, n_iter_no_change=…",
+        r"fit got an unexpected .*_rounds'; .*early_stopping=True, n_iter_no_change=…",
     ),
     (
         "eval_metric",
@@ -162,7 +171,7 @@ FIT = (
     (
         "forest eval_set",
         lambda: hr.RandomForestClassifier().fit(X, Y, eval_set=[(X, Y)]),
-        r"no argument 'eval_set'; .*no boosting rounds.*score\(X, y\)",
+        r"argument 'eval_set'; .*no boosting rounds.*score\(X, y\)",
     ),
     ("validation_data", lambda: classifier().fit(X, Y, validation_data=(X, Y)), "pass eval_set="),
     (
@@ -219,8 +228,27 @@ FIT = (
     (
         "X lazy",
         lambda: classifier().fit(pl.from_pandas(FRAME).lazy(), Y),
-        r"X is a lazy table.*collect\(\)",
+        r"X is a lazy table.*its collect\(\) returns",
     ),
+    ("X a DuckDB relation", lambda: classifier().fit(relation(), Y), r"its df\(\) or pl\(\) ret"),
+    (
+        "a row of a frame",
+        lambda: classifier().fit(FRAME, Y).predict(FRAME.iloc[0]),
+        r"table\.iloc\[\[0\]\] or the dict X\.to_dict\(\)",
+    ),
+    ("X and y swapped", lambda: classifier().fit(Y, X), r"X has one.*call fit\(X, y\)"),
+    ("X None", lambda: classifier().fit(X, Y).predict(None), "X is None. Pass a table"),
+    (
+        "directions of XGBoost",
+        lambda: regressor(monotonic_constraints="(1,0,-1)").fit(X, T),
+        r"write monotonic_constraints=\[1, 0, -1\]",
+    ),
+    (
+        "a parameter of another estimator",
+        lambda: classifier(quantile=0.9),
+        r"no parameter 'quantile'; it is a parameter of GradientBoostingRegressor\.",
+    ),
+    ("a subclass in a file", lambda: Mine().save("x"), r"subclass adds to Decis.*with joblib"),
     (
         "X dates",
         lambda: classifier().fit(pd.DataFrame({"day": pd.date_range("2020", periods=40)}), Y),
@@ -474,7 +502,7 @@ PREDICT = (
     (
         "output_margin",
         lambda m: m["classes"].predict(X, output_margin=True),
-        "predict has no argument 'output_margin'; decision_function",
+        "predict got an unexpected keyword argument 'output_margin'; decision_function",
     ),
     (
         "raw numbers",
@@ -491,7 +519,7 @@ PREDICT = (
     (
         "iteration_range",
         lambda m: m["classes"].predict_proba(X, iteration_range=(0, 1)),
-        r"predict_proba has no argument .*model\[:n\]\.predict_proba\(X\)",
+        r"predict_proba got an unexpected keyword argument .*model\[:n\]\.predict_proba\(X\)",
     ),
     ("num_iteration", lambda m: m["classes"].predict(X, num_iteration=1), r"model\[:n\]"),
     ("ntree_end", lambda m: m["classes"].predict(X, ntree_end=1), r"model\[:n\]"),
@@ -543,7 +571,11 @@ def test_fitted_models(call, pattern, fitted):
 
 
 CROSS_VALIDATE = (
-    ("nfold", {"nfold": 5}, "cross_validate has no argument 'nfold'; did you mean 'cv'"),
+    (
+        "nfold",
+        {"nfold": 5},
+        "cross_validate got an unexpected .* 'nfold'; did you mean 'cv'",
+    ),
     ("folds", {"folds": []}, "did you mean 'cv'"),
     ("metrics", {"metrics": "auc"}, "did you mean 'scoring'"),
     ("num_boost_round", {"num_boost_round": 9}, "'num_boost_round'; set n_estimators of the mod"),
@@ -752,3 +784,15 @@ def test_scikit_learn_s_own_around_ours():
     StackingClassifier([("a", hr.SVC()), ("b", classifier())], cv=2).fit(X, Y)
     permutation_importance(classifier().fit(X, Y), X, Y, n_repeats=1)
     GridSearchCV(regressor(), {"max_depth": [1, 2]}, cv=KFold(2)).fit(X, T)
+
+
+def test_no_message_and_no_page_names_a_package_that_no_index_has():
+    root = Path(hr.__file__).parents[2]
+    paths = [*root.glob("src/**/*.py"), *root.glob("docs/**/*.md"), root / "README.md"]
+    assert [path for path in paths if "hedgerow[" in path.read_text(encoding="utf-8")] == []
+
+
+def test_voting_names_an_estimator_without_sample_weight():
+    # scikit-learn looks for Python's words about an argument that a fit does not have.
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
+        hr.KNeighborsClassifier().fit(X, Y, sample_weight=np.ones(len(Y)))

@@ -66,6 +66,7 @@ def test_names_that_are_not_there_are_an_error():
         (None, "v3", ("v2", "v3", "v4"), "v3"),
         (None, "v4", ("v3",), "v3"),
         ("v2", "v4", ("v2", "v3", "v4"), "v2"),
+        ("", "v4", ("v2", "v3", "v4"), "v4"),  # not set
     ],
 )
 def test_the_best_level_is_loaded_that_is_built_and_runs_here(override, best, built, level):

@@ -313,6 +313,17 @@ def test_every_fit_refuses_a_wrong_matrix(model):
 
 
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS, *OTHERS], ids=type_of)
+def test_every_fit_refuses_objects_in_a_matrix_and_single_values(model):
+    for X in (csr(), csr().tocsc()):
+        X.data = X.data.astype(object)
+        with pytest.raises(DataError, match="X has the dtype object"):
+            model.fit(X, Y)
+    for value in (None, 3, np.array(3.0)):
+        with pytest.raises(DataError, match=r"X (is|must have two)|X, whose shape is"):
+            model.fit(value, Y)
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS, *OTHERS], ids=type_of)
 def test_every_method_refuses_a_wrong_matrix(model):
     model.fit(csr(), Y)
     calls = [(getattr(model, name, None), ()) for name in METHODS]

@@ -362,7 +362,10 @@ def sixteen_cpus(monkeypatch):
 @pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
 @pytest.mark.parametrize(
     ("n_jobs", "expected"),
-    [(None, 16), (1, 1), (40, 40), (np.int64(3), 3), (-1, 16), (-2, 15), (-16, 1), (-99, 1)],
+    [
+        *((None, 16), (1, 1), (40, 40), (np.int64(3), 3), (999_999, 1024)),
+        *((-1, 16), (-2, 15), (-16, 1), (-99, 1)),
+    ],
 )
 def test_n_jobs_counts_cpus_as_scikit_learn_does(n_jobs, expected):
     assert effective_n_jobs(n_jobs) == expected
@@ -390,6 +393,8 @@ def test_environment_variables_set_the_default_and_ours_comes_first(monkeypatch)
     assert effective_n_jobs(None) == 5
     monkeypatch.setenv("HEDGEROW_NUM_THREADS", "7")
     assert effective_n_jobs(None) == 7
+    monkeypatch.setenv("HEDGEROW_NUM_THREADS", "999999")
+    assert effective_n_jobs(None) == 1024
     assert effective_n_jobs(-1) == 16
 
 

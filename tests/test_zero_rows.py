@@ -121,3 +121,12 @@ def test_what_needs_rows_says_so():
             ask()
     with pytest.raises(hr.DataError, match=r"0 feature\(s\)"):
         model.predict(np.empty((0, 0)))
+
+
+@pytest.mark.parametrize("name", ["boosted classes", "forest", "bag of others", "stagewise"])
+def test_an_empty_list_of_records_is_a_table_without_rows(name):
+    model, y = MODELS[name]
+    for table in (pd.DataFrame(X, columns=["a", "b", "c"]), X):
+        expected = model.fit(table, y).predict(table[:0])
+        found = model.predict([])
+        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)

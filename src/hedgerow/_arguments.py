@@ -44,7 +44,7 @@ from hedgerow._peers import (
 )
 from hedgerow._spelling import near
 from hedgerow._types import SklearnEstimator  # noqa: F401
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import DataError, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
@@ -190,6 +190,13 @@ def with_argument_hints(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
+        except DataError as error:
+            if function.__name__ == "fit" and _are_swapped(args):
+                raise DataError(
+                    "X has one dimension and y has two, as if they were swapped: call fit(X, y), "
+                    "first the table, then the target."
+                ) from error
+            raise
         except MissingArgumentError:
             signature = inspect.signature(function)
             raise TypeError(_call_message(function, signature, args, kwargs)) from None
@@ -198,6 +205,14 @@ def with_argument_hints(function: F) -> F:
             raise
 
     return call  # type: ignore[return-value]
+
+
+def _are_swapped(args: Sequence[Any]) -> bool:
+    """Return whether `fit` was called with the target first."""
+    if len(args) < 3:
+        return False
+    dimensions = [len(getattr(value, "shape", ())) for value in args[1:3]]
+    return dimensions == [1, 2] and args[2].shape[1] > 1
 
 
 def add_argument_hints(cls: type[Any]) -> None:
@@ -291,7 +306,8 @@ def _missing_arguments(
 
 def _unknown_argument(unknown: str, name: str, cls: type[Any] | None, names: Sequence[str]) -> str:
     """Return the message about an argument that a method or function does not have."""
-    text = f"{name} has no argument {unknown!r}"
+    # In Python's own words, which scikit-learn's ensembles look for.
+    text = f"{name} got an unexpected keyword argument {unknown!r}"
     method = name.rpartition(".")[2]
     if cls is None:
         table, parameters = FUNCTIONS.get(method, {}), ()
@@ -330,7 +346,23 @@ def unknown_parameter(unknown: str, cls: type[Any], names: Sequence[str]) -> str
     if hint:
         return f"{text}; {hint}"
     ours = _own_names(unknown, cls._parameters)
+    relatives = [] if ours or near(unknown, names) else _relatives_with(unknown, cls)
+    if relatives:
+        return f"{text}; it is a parameter of {_listed(relatives)}."
     return f"{text}; {_question(ours) if ours else _nearest(unknown, names, 'parameters')}"
+
+
+def _relatives_with(parameter: str, cls: type[Any]) -> list[str]:
+    """Return the public estimators of the same package that have a parameter."""
+    family, found = cls.__module__.split(".")[:2], []
+    classes = [base for base in cls.__mro__ if hasattr(base, "_can_be_additive")][-1:]
+    while classes:
+        each = classes.pop()
+        classes += each.__subclasses__()
+        own = {known.name for known in getattr(each, "_parameters", ())}
+        if each.__module__.split(".")[:2] == family and parameter in own:
+            found.append(each.__name__)
+    return sorted(name for name in found if not name.startswith("_"))
 
 
 def attribute_hint(cls: type[Any], name: str) -> str | None:

@@ -122,6 +122,10 @@ class Estimator(BaseEstimator):
                 return object.__getattribute__(self, name)  # which raises Python's own error
             raise AttributeError(why, name=name, obj=None)  # obj=None: Python adds no guess
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state.copy()  # which no other thread changes
+
     def _why_not(self, name: str) -> str | None:
         """Return why an attribute is missing, or what to use instead, if that is known."""
         return attribute_hint(type(self), name)

@@ -9,6 +9,7 @@ what the command line accepts.
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -291,8 +292,12 @@ def _options(allowed: Allowed) -> Iterator[str]:
 
 
 def _other_forms(value: Any, allowed: Allowed) -> Iterator[Any]:
-    """Yield a value as a number, as an int, as a fraction of 1, and in a list."""
+    """Yield a value as a number, as an int, as what its text says, as a fraction, and in a list."""
     if isinstance(value, str):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            listed = literal_eval(value)  # "(1,0,-1)", as XGBoost takes it
+            if isinstance(listed, list | tuple | dict):
+                yield listed if isinstance(listed, dict) else list(listed)
         for kind in (int, float):
             with suppress(ValueError):
                 yield kind(value)

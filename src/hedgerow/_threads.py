@@ -22,6 +22,9 @@ from hedgerow.exceptions import ParameterError
 
 Chain = Iterator[Any]  # steps that depend on each other, such as the rounds of a model
 _END = object()
+# Kernels allocate memory for each thread. More than the largest machines run at once would not
+# make anything faster.
+MOST_THREADS = 1024
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -30,7 +33,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        - A positive number is the number of threads.
+        - A positive number is the number of threads, of which 1,024 are used at most.
         - ``-1`` means all available CPUs (see `available_cpus`), ``-2`` all but one, and so on, but
           never less than one thread.
         - ``None`` means the first of these that applies:
@@ -61,7 +64,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
             "available CPUs, -2 for all but one, or None for the default"
         )
     if n_jobs > 0:
-        return int(n_jobs)
+        return min(int(n_jobs), MOST_THREADS)
     return max(1, available_cpus() + 1 + int(n_jobs))
 
 
@@ -85,7 +88,7 @@ def _default_threads() -> int:
         return effective_n_jobs(context_n_jobs)
     from_environment = _hedgerow_num_threads() or _OMP_NUM_THREADS
     if from_environment is not None:
-        return from_environment
+        return min(from_environment, MOST_THREADS)
     return 1 if in_worker or _in_dask_worker() else available_cpus()
 
 

@@ -28,3 +28,14 @@ class SklearnEstimator(Protocol):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
+
+
+class Snapshot:
+    """An object that is pickled and copied as it is at one moment.
+
+    Objects that compute attributes when they are first needed change while other threads use them,
+    and Python refuses to write a dictionary that changes.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self).copy()

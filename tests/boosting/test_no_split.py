@@ -47,7 +47,7 @@ def test_the_limit_that_stopped_every_split_is_named(parameters, words, splitter
 
 def test_few_rows_of_default_parameters_are_warned_of():
     with pytest.warns(
-        NoSplitWarning, match=r"a split needs 40 rows \(min_samples_leaf=20\), but .* has 30"
+        NoSplitWarning, match=r"a split needs 40 rows \(min_samples_leaf=20\), but .* uses only 30"
     ):
         GradientBoostingClassifier(n_estimators=5).fit(X[:30], LABELS[:30])
 

@@ -57,7 +57,7 @@ def test_a_missing_package_is_one_line(run, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)  # so that its import fails
     answer = run("predict", "model.hedgerow", "data.csv")
     assert (answer.code, answer.out) == (1, "")
-    needed = f"the command line needs {package}: pip install 'hedgerow[cli]'"
+    needed = f"the command line needs {package}: pip install click pandas pyarrow rich"
     assert answer.err == f"hedgerow: error: {needed}\n"
 
 

@@ -486,8 +486,8 @@ def test_what_a_callback_fits_is_its_own():
 @pytest.mark.parametrize(
     ("columns", "parameters", "reason"),
     [
-        ({}, {}, r"a split needs 40 rows \(min_samples_leaf=20\), but a round has 9"),
-        ({}, {"early_stopping": True, "n_estimators": 3}, "but a round has 8"),
+        ({}, {}, r"a split needs 40 rows \(min_samples_leaf=20\), but each round uses only 9"),
+        ({}, {"early_stopping": True, "n_estimators": 3}, "but each round uses only 8"),
         ({}, {"min_samples_leaf": 1, "min_child_weight": 30.0}, "all rows sum to 9"),
         ({"a": 1.0}, {"min_samples_leaf": 1}, "every feature is constant"),
         ({"a": [1.0] * 5 + [2.0] * 4}, {"min_samples_leaf": 6}, "no split leaves|a split needs 12"),

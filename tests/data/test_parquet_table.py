@@ -579,7 +579,7 @@ def test_without_pyarrow_the_error_says_what_to_install():
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
-    assert "pip install hedgerow[parquet]" in ended.stderr
+    assert "pip install pyarrow" in ended.stderr
 
 
 # ---- CSV -----------------------------------------------------------------------------------------

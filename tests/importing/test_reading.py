@@ -65,6 +65,12 @@ def test_a_field_that_occurs_twice_is_refused(name, field, twice, files):
         hr.read_model(files / name)
 
 
+def test_a_file_of_another_kind_is_answered_with_the_formats(tmp_path):
+    (tmp_path / "x.py").write_text("print()")
+    with pytest.raises(hr.ModelFileError, match=r"not a Hedgerow model.*XGBoost's JSON and"):
+        hr.read_model(tmp_path / "x.py")
+
+
 def test_paths_that_are_none(tmp_path):
     with pytest.raises(TypeError, match="path must be a file name, not a NoneType"):
         hr.read_model(None)

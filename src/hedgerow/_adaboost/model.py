@@ -19,11 +19,11 @@ from hedgerow._adaboost.learners import numbers
 from hedgerow._data.binning import Binner
 from hedgerow._data.intake import TableSchema, as_matrix, read_table
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 
 
 @dataclass(frozen=True, eq=False)
-class TreeCommittee:
+class TreeCommittee(Snapshot):
     """Trees whose leaf values are votes (for R2: predictions), with the schema and bins of tables.
 
     `weights` has a number for each round; `classes` is None in regression.

@@ -169,7 +169,9 @@ class BaggedModel:
 
 def in_parallel(jobs: Jobs, function: Callable[..., Any], arguments: Any) -> Iterator[Any]:
     """Yield the results in the order of the arguments."""
-    tasks = (delayed(function)(*args) for args in arguments)
+    tasks = [delayed(function)(*args) for args in arguments]
+    if (jobs["n_jobs"] or 0) > len(tasks):  # joblib starts that many workers for any number
+        jobs = jobs | {"n_jobs": max(1, len(tasks))}
     results: Iterator[Any] = Parallel(return_as="generator", **jobs)(tasks)
     return results
 

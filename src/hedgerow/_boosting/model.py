@@ -20,7 +20,7 @@ from hedgerow._data.intake import Table, TableSchema, as_matrix
 from hedgerow._data.target_statistics import TargetStatistics
 from hedgerow._links import Link, both_classes, class_probabilities
 from hedgerow._tree.structure import Ensemble
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 
 # Numbers up to this size count as 0 where `zero_is_missing`: LightGBM's limit.
 NEXT_TO_ZERO = float(np.float32(1e-35))
@@ -77,7 +77,7 @@ def _normalised(p: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BoostedModel:
+class BoostedModel(Snapshot):
     """An ensemble, how tables are read for it (schema to bins) and what its scores mean.
 
     Attributes

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.name != "click":
             raise
         print(
-            "hedgerow: error: the command line needs click: pip install 'hedgerow[cli]'",
+            "hedgerow: error: the command line needs click: pip install click pandas pyarrow rich",
             file=sys.stderr,
         )
         return 1

@@ -101,7 +101,8 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + ("" if error.filename is None else f": {error.filename}"), BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name in _REQUIRED:
-        return f"the command line needs {error.name}: pip install 'hedgerow[cli]'", UNEXPECTED
+        needed = f"the command line needs {error.name}: pip install click pandas pyarrow rich"
+        return needed, UNEXPECTED
     if isinstance(error, ImportError):  # an optional dependency
         return str(error), UNEXPECTED
     if isinstance(error, MemoryError):

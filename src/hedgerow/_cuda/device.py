@@ -258,7 +258,8 @@ def _cupy() -> Any:
     except ImportError as error:
         raise DeviceError(
             "device='cuda' needs an NVIDIA GPU and CuPy, which is not installed: "
-            "pip install 'hedgerow[cuda13]', or 'hedgerow[cuda12]' for a driver before 580."
+            "pip install cupy-cuda13x nvidia-cuda-nvrtc, or for a driver before 580 "
+            "pip install cupy-cuda12x nvidia-cuda-nvrtc-cu12."
         ) from error
     return cupy
 

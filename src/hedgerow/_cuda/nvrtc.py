@@ -100,8 +100,9 @@ def _library() -> ctypes.CDLL:
         except OSError:
             continue
     raise DeviceError(
-        "device='cuda' needs NVIDIA's run-time compiler (libnvrtc), which was not found. Install "
-        "'hedgerow[cuda13]' or 'hedgerow[cuda12]', or a CUDA toolkit."
+        "device='cuda' needs NVIDIA's run-time compiler (libnvrtc), which was not found: "
+        "pip install nvidia-cuda-nvrtc, or nvidia-cuda-nvrtc-cu12 for a driver before 580, or "
+        "install a CUDA toolkit."
     )
 
 

@@ -314,7 +314,7 @@ def _objects_error(values: list[Any], kinds: set[str], where: str) -> DataError:
     if "other" in kinds:
         row, value = _first_of_kind(values, "other")
         return ColumnTypeError(
-            f"{where}: row {row} has the type {type(value).__name__}, but the argument must be a "
+            f"{where}: row {row} contains a {type(value).__name__}, but the argument must be a "
             "string or a number. Extract its numbers or strings into separate columns."
         )
     if "date" in kinds:

@@ -30,7 +30,7 @@ def cupy_view(values: Any, name: str) -> Any:
     except ImportError as error:
         raise DeviceError(
             f"{name} is on a GPU. Reading it needs CuPy, which is not installed: "
-            f"pip install 'hedgerow[cuda13]', or pass a copy of {name} in host memory."
+            f"pip install cupy-cuda13x, or pass a copy of {name} in host memory."
         ) from error
     if isinstance(values, cupy.ndarray):
         return values

@@ -21,6 +21,7 @@ from hedgerow._data.columns import (
     LabelColumn,
     NumericColumn,
     labels_of_numbers,
+    read_objects,
     refuse_infinite,
 )
 from hedgerow._data.few_rows import read_few_rows
@@ -30,7 +31,13 @@ from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pieced_intake import learn_pieces
 from hedgerow._data.pieced_table import PiecedTable, RowPieces
 from hedgerow._data.shared_columns import common_columns, common_dtype, require_same_columns
-from hedgerow._data.sources import Source, open_table, refuse_single_row, require_rows
+from hedgerow._data.sources import (
+    Source,
+    is_empty_list,
+    open_table,
+    refuse_single_row,
+    require_rows,
+)
 from hedgerow._data.streamed_intake import learn_streamed, read_streamed
 from hedgerow._data.suspicious_columns import Suspicion, suspicion_of, warn_of_suspicious_columns
 from hedgerow._data.table import (
@@ -151,6 +158,16 @@ def _read_columns(
     return common_columns([list(columns)], source.names, together)[0]
 
 
+def _no_rows(schema: TableSchema) -> Source:
+    """Return an empty list of records, which names no columns, as a table of those of `fit`."""
+    return Source(
+        0,
+        schema.n_features,
+        schema.feature_names,
+        lambda j: read_objects([], column_label(None, j)),
+    )
+
+
 def read_table(
     X: Any,
     schema: TableSchema,
@@ -186,7 +203,7 @@ def read_table(
     few = read_few_rows(X, schema, unknown_category, estimator_name)
     if few is not None:
         return few
-    source = open_table(X, n_jobs)
+    source = _no_rows(schema) if is_empty_list(X) else open_table(X, n_jobs)
     order = column_order(
         schema.feature_names, source.names, schema.n_features, source.n_features, estimator_name
     )

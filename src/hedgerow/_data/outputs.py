@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._data.target import has_columns, read_class_columns, read_number_columns
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 from hedgerow.exceptions import DataError
 
 MAX_CLASSES = 1 << 16  # the kernels' class numbers have 16 bits
@@ -45,7 +45,7 @@ class TreeTarget:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassOutputs:
+class ClassOutputs(Snapshot):
     """One or several outputs that are classes."""
 
     classes: tuple[NDArray[Any], ...]

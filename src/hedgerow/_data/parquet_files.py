@@ -34,9 +34,7 @@ def pyarrow_parquet() -> Any:
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError(
-            "Parquet files need PyArrow. Install it: pip install hedgerow[parquet]"
-        ) from error
+        raise ImportError("Parquet files need PyArrow: pip install pyarrow") from error
     return pyarrow.parquet
 
 

@@ -70,7 +70,7 @@ class ParquetTable:
     DataError
         If no file matches, or files are damaged, or differ in their columns or types.
     ImportError
-        If PyArrow is not installed: ``pip install hedgerow[parquet]``.
+        If PyArrow is not installed: ``pip install pyarrow``.
 
     Examples
     --------

@@ -8,6 +8,7 @@ matrix are valid before rows are selected.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 import narwhals as nw
@@ -31,6 +32,7 @@ from hedgerow._data.sources import (
     are_records,
     as_data_frame,
     as_frame,
+    is_empty_list,
     refuse_no_table,
     refuse_single_row,
     require_columns,
@@ -73,12 +75,24 @@ def fitted_columns(estimator: FittedColumns) -> dict[str, Any]:
 
 def check_columns(estimator: FittedColumns, X: Any) -> Any:
     """Check that a table has the columns of `fit`, and return it with the columns in that order."""
+    X = _with_columns(estimator, X)
     X, names = _checked(X)
     require_columns(*X.shape)
     learned, n_features = fitted_names(estimator), estimator.n_features_in_
     order = column_order(learned, names, n_features, X.shape[1], type(estimator).__name__)
     X = X if isinstance(order, range) else _in_order(X, order)
     return X if names is None else _acceptable(X, learned or names)
+
+
+def _with_columns(estimator: FittedColumns, X: Any) -> Any:
+    """Return an empty list of records, which names no columns, as a table of those of `fit`."""
+    if not is_empty_list(X):
+        return X
+    names, empty = fitted_names(estimator), np.empty((0, estimator.n_features_in_))
+    if names is None:
+        return empty
+    pandas = import_module("pandas")
+    return pandas.DataFrame(empty, columns=pandas.Index(names, tupleize_cols=False))
 
 
 def take_rows(array: Any, rows: Indices) -> Any:
@@ -107,6 +121,7 @@ def learn_anything(X: Any) -> tuple[Any, dict[str, Any]]:
 def check_anything(estimator: FittedColumns, X: Any) -> Any:
     """Check that an X for the base estimator has the columns of `fit`, if it has columns."""
     has_columns = hasattr(estimator, "n_features_in_")  # not after a fit to texts or dicts
+    X = _with_columns(estimator, X) if has_columns else X
     if has_columns and (_is_frame(X) or are_records(X)):
         return check_columns(estimator, X)
     if type(X) is dict:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
+from numbers import Number
 from os import PathLike
 from typing import Any
 
@@ -38,6 +39,7 @@ from hedgerow._data.columns import (
 from hedgerow._data.gpu_arrays import copy_to_host, is_on_gpu
 from hedgerow._data.names import Names, column_label, listed, read_names
 from hedgerow._data.sparse import SparseLayouts, plain_rows, sound
+from hedgerow._params import short_repr
 from hedgerow._peers import library_of
 from hedgerow._threads import effective_n_jobs
 from hedgerow.exceptions import DataError
@@ -52,6 +54,21 @@ _FIRST_ROWS = 4096
 _MANY_ROWS = 20_000
 # Arrow types that do not support row selection.
 _UNUSUAL = ("string_view", "binary_view", "run_end_encoded")
+# How a lazy table is computed, by the library's name in narwhals.
+_COMPUTED = {
+    "POLARS": "collect()",
+    "DASK": "compute()",
+    "DUCKDB": "df() or pl()",
+    "IBIS": "to_pyarrow()",
+    "PYSPARK": "toPandas()",
+}
+# What to do with one dimension.
+_ARRAY = (
+    "Reshape your data: X.reshape(-1, 1) turns an array into one column, X.reshape(1, -1) into one "
+    "row."
+)
+_COLUMN = "X.to_frame() turns a series into a table of one column."
+_SERIES = f"For one row of a table, use table.iloc[[0]] or the dict X.to_dict(). {_COLUMN}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,10 +170,13 @@ def refuse_no_table(X: Any) -> None:
             "cross_validate read from its files. Read its rows into memory, as in "
             "table.sample(100_000).read()."
         )
-    if isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X):
+    is_single = X is None or isinstance(X, Number) or getattr(X, "shape", None) == ()
+    is_other = isinstance(X, str | bytes | PathLike | Mapping) and not scipy.sparse.issparse(X)
+    if is_single or is_other:
+        what = f"is {short_repr(X)}" if is_single else f"is a {type(X).__name__}"
         raise ColumnTypeError(
-            f"X is a {type(X).__name__}. Pass a table: an array, a sparse matrix, or a data frame "
-            "of pandas, Polars or Arrow."
+            f"X {what}. Pass a table: an array, a sparse matrix, or a data frame of pandas, Polars "
+            "or Arrow."
         )
     library = library_of(X)
     if library is not None:
@@ -215,9 +235,6 @@ def _masked_column(values: NDArray[Any], mask: NDArray[np.bool_]) -> NumericColu
 
 
 def _open_sparse(X: Any, n_jobs: int | None) -> Source:
-    _require_two_dimensions(X.shape)
-    if X.dtype.kind not in "biuf":
-        raise array_kind_error(X.dtype, "X")
     sparse = plain_rows(X, n_jobs) or _canonical(X)
 
     def read(j: int) -> NumericColumn:
@@ -257,12 +274,13 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         read_names(getattr(X, "column_names", None) or list(X.columns))
         raise
     if isinstance(frame, nw.LazyFrame):
+        how = _COMPUTED.get(frame.implementation.name, "collect() or compute()")
         raise ColumnTypeError(
-            "X is a lazy table, which has not been computed yet: call its collect() (Polars) or "
-            "compute() (Dask) first."
+            f"X is a lazy table, which has not been computed yet: pass what its {how} returns."
         )
     if isinstance(frame, nw.Series):
-        _require_two_dimensions((len(frame),))
+        is_pandas = frame.implementation.is_pandas()
+        _require_two_dimensions((len(frame),), _SERIES if is_pandas else _COLUMN)
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -441,21 +459,22 @@ def _encode_arrow(series: nw.Series[Any], native: Any) -> tuple[NDArray[Any], li
     return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
-def _require_two_dimensions(shape: tuple[int, ...]) -> None:
+def _require_two_dimensions(shape: tuple[int, ...], advice: str = _ARRAY) -> None:
     if len(shape) != 2:
-        advice = (
-            " Reshape your data: X.reshape(-1, 1) turns an array into one column, X.reshape(1, -1) "
-            "into one row; X.to_frame() turns a series into a table."
-        )
         raise DataError(
             f"X must have two dimensions, rows and columns, but its shape is {shape}."
-            + (advice if len(shape) == 1 else "")
+            + (f" {advice}" if len(shape) == 1 else "")
         )
 
 
 def are_records(X: Any) -> bool:
     """Return whether X is a dict, which is one row, or a list of dicts."""
     return type(X) is dict or (type(X) is list and bool(X) and isinstance(X[0], Mapping))
+
+
+def is_empty_list(X: Any) -> bool:
+    """Return whether X is a list of records, or of rows, without any."""
+    return type(X) is list and not X
 
 
 def read_records(X: Any) -> tuple[list[Any], Sequence[Sequence[Any]]]:

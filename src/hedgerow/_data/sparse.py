@@ -16,13 +16,15 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from hedgerow import _native
+from hedgerow._data.columns import array_kind_error
 from hedgerow._threads import effective_n_jobs
+from hedgerow._types import Snapshot
 from hedgerow.exceptions import DataError
 
 _COMPRESSED = ("csr", "csc", "bsr")
 
 
-class SparseLayouts:
+class SparseLayouts(Snapshot):
     """A valid sparse matrix, by rows and by columns; the layout that X does not have is made once.
 
     `matrix` has indices without duplicates, in CSR or CSC format. They are sorted, unless
@@ -81,6 +83,8 @@ def sound(X: Any, name: str = "X") -> Any:
         raise DataError(
             f"{name} must have two dimensions, rows and columns, but its shape is {X.shape}."
         )
+    if X.dtype.kind not in "biuf":
+        raise array_kind_error(X.dtype, name)
     try:
         return _validated(X)
     except (ValueError, TypeError, IndexError, OverflowError) as error:

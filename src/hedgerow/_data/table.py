@@ -38,6 +38,7 @@ from hedgerow._data.names import (
 )
 from hedgerow._data.sources import Source
 from hedgerow._data.sparse import SparseLayouts
+from hedgerow._types import Snapshot
 from hedgerow.exceptions import DataError, ParameterError
 
 CategoryBins = Mapping[int, NDArray[Any]] | Sequence[NDArray[Any] | None]
@@ -53,7 +54,7 @@ _LABEL_TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(Snapshot):
     """The categories of one column, sorted; a code is a position in `values`."""
 
     kind: LabelKind
@@ -73,7 +74,7 @@ class Categories:
 
 
 @dataclass(frozen=True)
-class TableSchema:
+class TableSchema(Snapshot):
     """Columns of the table of `fit`; `categories` has an entry for each categorical one."""
 
     n_features: int

@@ -22,14 +22,14 @@ from hedgerow._tree.fitting import TreeModel
 from hedgerow._tree.packed import PackedForest
 from hedgerow._tree.structure import Ensemble, Rows
 from hedgerow._tree.unpacked import UnpackedForest
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 from hedgerow.exceptions import ParameterError
 
 _BLOCK = 1 << 21  # weights that are sorted at a time
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ForestModel:
+class ForestModel(Snapshot):
     """Trees with the schema and bins of their tables, and the outputs of their leaves.
 
     `sampling` and `n_rows` determine the training rows of each tree; they are unknown for a forest

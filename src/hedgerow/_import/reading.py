@@ -10,7 +10,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NoReturn
 
 from hedgerow import _model_file
 from hedgerow._arguments import with_argument_hints
@@ -27,6 +27,11 @@ from hedgerow._model_file.text import from_json
 from hedgerow._params import short_repr
 from hedgerow.exceptions import HedgerowError, ModelFileError, ParameterError
 
+_OWN = b'{"__metadata__"'  # follows the length of the header
+_FORMATS = (
+    "read_model reads model files of Hedgerow, its JSON, XGBoost's JSON and UBJSON, LightGBM's "
+    "text, CatBoost's JSON and cbm"
+)
 _BEGINNING = 64  # bytes that tell formats apart
 _UBJSON_OBJECTS = (b"{L", b"{l", b"{I", b"{i", b"{U", b"{$", b"{#")
 
@@ -68,13 +73,25 @@ def read_model(path: str | PathLike[str]) -> Any:
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ModelFileError(f"{name!r}: not a regular file")
     with Path(name).open("rb") as file:
-        reader = _reader_of(file.read(_BEGINNING))
+        beginning = file.read(_BEGINNING)
+    reader = _reader_of(beginning)
+    if reader is None and not beginning[8:].startswith(_OWN):
+        _refuse_other(name)
     if reader is None:
         return _model_file.load(name)
     try:
         return reader(Path(name).read_bytes())
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error
+
+
+def _refuse_other(name: str) -> NoReturn:
+    """Raise for a file of no known format; `load` knows what some of them are."""
+    try:
+        _model_file.load(name)
+    except ModelFileError as error:
+        raise ModelFileError(f"{error}. {_FORMATS}") from error
+    raise ModelFileError(f"{name!r}: the file has changed while it was read.")
 
 
 def _reader_of(beginning: bytes) -> Callable[[bytes], Any] | None:

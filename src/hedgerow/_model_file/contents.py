@@ -122,9 +122,16 @@ _NOT_PART_OF_MODEL = ("device", "n_jobs", "verbose")
 def write_estimator(estimator: Estimator) -> tuple[Document, Arrays]:
     """Return a fitted estimator as a document of JSON values and named arrays."""
     if not is_supported(estimator):
+        ours = [kind.__name__ for kind in type(estimator).__mro__ if kind.__name__ in _KINDS]
         raise TypeError(
-            f"A {_full_name(type(estimator))} cannot be saved in a model file, which supports "
-            f"{', '.join(_KINDS)}. Save other models with joblib, skops or pickle."
+            f"A {_full_name(type(estimator))} cannot be saved in a model file, which "
+            + (
+                f"holds no code, so what this subclass adds to {ours[0]} would be lost. Save it "
+                f"with joblib or pickle, or fit a {ours[0]}."
+                if ours
+                else f"supports {', '.join(_KINDS)}. Save other models with joblib, skops or "
+                "pickle."
+            )
         )
     learned, arrays = _KINDS[type(estimator).__name__].write(estimator)
     document = {

@@ -18,12 +18,12 @@ LEVELS = tuple(level for level in _KNOWN if importlib.util.find_spec(f"{__name__
 def _choose_level(override: str | None, best: str, built: Sequence[str]) -> str:
     """Return the level to load: the forced one, else the best that is built and runs here."""
     usable = [level for level in built if level <= best]
-    if override is None and usable:
+    if not override and usable:
         return usable[-1]
     if override in usable:
         return override
     compiled = f"compiled: {', '.join(built) or 'none'}"
-    if override is None:
+    if not override:  # an empty variable is one that is not set
         raise ImportError(f"no kernels for this processor, which supports {best!r}; {compiled}")
     if override not in _KNOWN:
         raise ImportError(f"HEDGEROW_ISA={override!r} is unknown; allowed: {', '.join(_KNOWN)}")

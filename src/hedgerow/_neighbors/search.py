@@ -234,4 +234,4 @@ class NeighborsModel:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "search"}
+        return {name: value for name, value in vars(self).copy().items() if name != "search"}

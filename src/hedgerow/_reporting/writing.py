@@ -105,7 +105,7 @@ def report(
     OSError
         If the file cannot be written.
     ImportError
-        If a required package is not installed: ``pip install hedgerow[report]``.
+        If a required package is not installed: ``pip install altair jinja2 vl-convert-python``.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def _require_packages() -> None:
         except ImportError as error:
             raise ImportError(
                 "report() needs Altair, Jinja2 and vl-convert. Install them: "
-                "pip install hedgerow[report]"
+                "pip install altair jinja2 vl-convert-python"
             ) from error
 
 

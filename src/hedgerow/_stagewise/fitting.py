@@ -6,13 +6,10 @@ that fails or is interrupted leaves the estimator unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -20,8 +17,8 @@ from sklearn.utils.validation import _num_samples
 from hedgerow._boosting.fit.dataset import Dataset, split_holdout
 from hedgerow._boosting.fit.loop import BestRound
 from hedgerow._boosting.targets.tasks import Task
-from hedgerow._data.columns import ColumnTypeError
 from hedgerow._data.pass_through import check_anything, fitted_columns, learn_anything
+from hedgerow._data.sources import refuse_no_table
 from hedgerow._data.sparse import sound_rows
 from hedgerow._data.target import read_weights, weigh_by_class
 from hedgerow._estimator import Estimator, require_more, seed_of
@@ -310,12 +307,7 @@ def _fitted_attributes(
 
 def count_rows(X: Any) -> int:
     """Return the number of rows of any table."""
-    is_mapping = isinstance(X, Mapping) and not scipy.sparse.issparse(X)  # one of SciPy's is a dict
-    if is_mapping or isinstance(X, str | bytes | PathLike):
-        raise ColumnTypeError(
-            f"X is a {type(X).__name__}. Pass a table that the base estimator accepts, such as an "
-            "array or a data frame."
-        )
+    refuse_no_table(X)
     return int(_num_samples(X))
 
 

@@ -23,7 +23,7 @@ from hedgerow._data.outputs import TreeTarget
 from hedgerow._estimator import Estimator
 from hedgerow._tree.exact import category_bins
 from hedgerow._tree.structure import Tree
-from hedgerow._types import Floats, Indices
+from hedgerow._types import Floats, Indices, Snapshot
 from hedgerow.exceptions import DataError, ParameterError
 
 Criterion = Literal["gini", "entropy", "gain_ratio", "error", "squared_error", "absolute_error"]
@@ -107,7 +107,7 @@ def impurity_unit(criterion: str) -> float:
 
 
 @dataclass(frozen=True)
-class BootstrapSamples:
+class BootstrapSamples(Snapshot):
     """The sample of rows of each tree: `n_draws` rows, with or without replacement.
 
     With `class_draws`, that many rows are drawn from each class, with replacement. `rows` are those

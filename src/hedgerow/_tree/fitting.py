@@ -24,7 +24,7 @@ from hedgerow._tree.cart import (
     impurity_unit,
 )
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import NoSplitWarning, ParameterError
 
@@ -36,7 +36,7 @@ LIMITS = (
 
 
 @dataclass(frozen=True, eq=False)
-class TreeModel:
+class TreeModel(Snapshot):
     """A tree with the schema and bins of its table, and the meaning of its leaf values."""
 
     schema: TableSchema

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from hedgerow._data.binned_rows import TreeRows
 from hedgerow._data.binning import Binner
 from hedgerow._tree.structure import Ensemble, Tree
-from hedgerow._types import Floats
+from hedgerow._types import Floats, Snapshot
 from hedgerow.exceptions import ParameterError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UnpackedForest:
+class UnpackedForest(Snapshot):
     """Trees with a value for each output in their nodes."""
 
     ensemble: Ensemble

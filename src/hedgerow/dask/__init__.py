@@ -1,7 +1,7 @@
 """Estimators for Dask DataFrames and Arrays, with the same models on any number of workers.
 
 The models are the same, bit for bit, as those of the estimators of the same names in `hedgerow`.
-This module needs ``pip install 'hedgerow[dask]'``.
+This module needs ``pip install dask distributed pandas pyarrow``.
 """
 
 try:
@@ -10,7 +10,8 @@ try:
     import distributed  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        f"hedgerow.dask needs Dask: pip install 'hedgerow[dask]' ({error})", name=error.name
+        f"hedgerow.dask needs Dask: pip install dask distributed pandas pyarrow ({error})",
+        name=error.name,
     ) from error
 
 from hedgerow.dask._estimators import (

@@ -87,8 +87,8 @@ class NoSplit:
         if "min_samples_leaf" in limit:
             least = params.min_samples_leaf
             return (
-                f"a split needs {2 * least} rows (min_samples_leaf={least}), but a round has "
-                f"{self._n_sampled}"
+                f"a split needs {2 * least} rows (min_samples_leaf={least}), but each round "
+                f"uses only {self._n_sampled}"
                 if self._n_sampled < 2 * least
                 else f"no split leaves min_samples_leaf={least} rows on both sides"
             )

@@ -106,4 +106,4 @@ class KernelModel:
 
     def __getstate__(self) -> dict[str, Any]:
         made_again = ("_tables", "weights")
-        return {name: value for name, value in vars(self).items() if name not in made_again}
+        return {name: value for name, value in vars(self).copy().items() if name not in made_again}
