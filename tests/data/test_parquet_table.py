@@ -138,7 +138,6 @@ def test_a_fit_to_files_is_the_fit_in_memory(name, frame, features):
     ],
     ids=lambda model: type(model).__name__,
 )
-@pytest.mark.filterwarnings("ignore:Local categoricals")  # Polars 1
 def test_classes_are_the_same_whichever_library_read_the_files(model, library, frame):
     table = table_of(frame, target="label")
     if library == "polars":
