@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test check tidy format coverage bench sanitize races soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races soak clients wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -31,10 +31,16 @@ pictures: .venv/demo
 test: check .venv/installed
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The same with the oldest version of everything that pyproject.toml allows, and a build by the oldest tools:
+# tools/oldest.py. It takes the oldest Python: make oldest PYTHON=python3.11.
+oldest: .venv-oldest/installed
+	PYTHONDONTWRITEBYTECODE= .venv-oldest/bin/python -m pytest -n 2 --dist worksteal
+
 check: .venv/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
+	@echo "clang-format --dry-run --Werror: $(words $(NATIVE_SOURCES)) files of native/"
+	@$(BIN)/clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	$(BIN)/mypy
 
 # Static analysis of the kernels, by the rules of .clang-tidy: a few minutes.
@@ -48,7 +54,8 @@ format: .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	$(BIN)/python -m tools.parameter_tables
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(NATIVE_SOURCES)
+	@echo "clang-format -i: $(words $(NATIVE_SOURCES)) files of native/"
+	@$(BIN)/clang-format -i $(NATIVE_SOURCES)
 
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(ARGS)
@@ -68,8 +75,8 @@ clients: .venv-clients/installed
 #   PYTHONMALLOC: blocks inside the interpreter's own pools would have no guarded ends.
 #   CXX, CXXFLAGS: kernels of GPUs, which tests/cuda_shim.py compiles for the processor.
 #   --capture=sys: a report goes to the terminal, and not down with the process that pytest captured.
-# Left out: a limit on the address space (the sanitizer itself takes terabytes of it), how fast things are,
-# and slow tests that no kernel takes part in.
+# Left out: a limit on the address space (the sanitizer itself takes terabytes of it), and slow tests that no kernel
+# takes part in.
 FILES ?= 0.1
 SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	CXX=g++ CXXFLAGS="-g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -fno-sanitize-recover=all \
@@ -88,29 +95,29 @@ tests/boosting/survival/test_losses.py tests/boosting/survival/test_metrics.py t
 tests/explain/test_accumulated.py tests/explain/test_interaction.py
 
 sanitize: .venv-sanitize/installed
-	$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
+	@echo "The tests that reach the kernels, under the sanitizers:"
+	@$(SANITIZED_PYTEST) $(KERNEL_TESTS) tests/test_model_file.py tests/test_threads.py \
 	tests/test_concurrency.py tests/test_determinism.py tests/test_sparse_doors.py tests/cluster/test_fit.py \
 	tests/cluster/test_forests.py tests/cuda tests/boosting/test_hostile.py \
 	tests/forest/test_random_forest.py tests/adaboost/test_regressor.py \
-	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not far_faster \
-	and not no_processor_time and not half_a_second and not automatic_fits"
-	for level in $$($(SANITIZED) -c "from hedgerow import _native; \
+	-k "not scikit_learn_check and not no_more_can_be_started and not loky and not survive_json and not automatic_fits"
+	@echo "The kernels' own tests at the lower levels:"
+	@for level in $$($(SANITIZED) -c "from hedgerow import _native; \
 	print(*(level for level in _native.LEVELS if level < _native.isa_level()))"); do \
 	HEDGEROW_ISA=$$level $(SANITIZED_PYTEST) $(KERNEL_TESTS) -k "not instruction_set and not scikit_learn_check" || exit 1; done
 	PYTHONPATH=. $(SANITIZED) -m soak model_files --share $(FILES)
 
 # Which lines of src/ and native/ the suite executes, in the processes that tests start too; the pages are in
-# out/coverage. Left out are tests of how fast things are, which counting slows down, and of the exit codes and output
-# of processes, to which counters add their own. A process that is killed may leave a file of counters damaged: the
-# lines of its source then count as not executed.
+# out/coverage. Left out are tests of the exit codes and output of processes, to which counters add their own. A
+# process that is killed may leave a file of counters damaged: the lines of its source then count as not executed.
 COVERAGE = COVERAGE_FILE=$(abspath out/coverage/data) .venv-coverage/bin/python -m coverage
 
 coverage: .venv-coverage/installed
 	rm -rf out/coverage && mkdir -p out/coverage/native
 	find build/coverage -name '*.gcda' -delete
 	$(COVERAGE) run -m pytest -n 2 --dist worksteal \
-	-k "not far_faster and not no_processor_time and not half_a_second and not ends_cleanly and not ends_while \
-	and not signal_ends and not fails_at_the_end and not death_of_a_worker and not no_more_can_be_started"
+	-k "not ends_cleanly and not ends_while and not signal_ends and not fails_at_the_end and not death_of_a_worker \
+	and not no_more_can_be_started"
 	$(COVERAGE) combine --quiet
 	$(COVERAGE) html --quiet --directory out/coverage/python
 	$(COVERAGE) report --skip-covered --skip-empty
@@ -170,6 +177,17 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	-DHEDGEROW_INPLACE=ON -DHEDGEROW_LEVELS=native -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	$(if $(shell command -v ccache),-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 
+.venv-oldest/installed: $(NATIVE) tools/oldest.py tools/install.py
+	@mkdir -p build
+	$(PYTHON) tools/oldest.py > build/oldest.txt
+	test -d .venv-oldest || $(PYTHON) -m venv .venv-oldest
+	@echo "Installing the oldest versions: a minute or two, once."
+	.venv-oldest/bin/python tools/install.py -r build/oldest.txt
+	@echo "$(COMPILING)"
+	.venv-oldest/bin/python tools/install.py --no-deps --no-build-isolation --editable . \
+	--config-settings=build-dir=build/oldest --config-settings=cmake.define.HEDGEROW_STUB=OFF
+	@touch $@
+
 .venv-bench/installed: $(NATIVE) benchmarks/requirements.txt
 	test -d .venv-bench || $(PYTHON) -m venv .venv-bench
 	@echo "$(COMPILING)"
@@ -205,4 +223,4 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-oldest .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

@@ -350,6 +350,15 @@ def early_stopping(rows: int) -> Work:
     )
 
 
+@case("regions", 2_000, "2,000 regions of 20,000 short tasks, one after the other")
+def regions(rows: int) -> Work:
+    """How soon a team that is awake begins: a thread's start takes as long as such a region."""
+    from hedgerow._native import testing
+
+    visits = np.zeros(20_000, np.int32)
+    return lambda threads: [testing.count_visits(threads, visits) for _ in range(rows)]
+
+
 def _best(work: Callable[[], object]) -> float:
     seconds = [seconds_of(work)]
     while sum(seconds) < ENOUGH_SECONDS and len(seconds) < MOST_REPEATS:

@@ -85,6 +85,8 @@ def show_parameters_of_init(
     """Show the parameters of `__init__`; Sphinx would use those of `__new__`, which checks them."""
     if what != "class" or signature is None or not isinstance(thing, type):
         return None
+    if issubclass(thing, BaseException):  # which has no signature that Python knows
+        return None
     return stringify_signature(inspect.signature(thing), show_annotation=False), None
 
 

@@ -48,7 +48,7 @@ def large_fits() -> list[Callable[[], Any]]:
     rng = np.random.default_rng(1)
     numbers = rng.standard_normal((20_000, 8))
     flags = (numbers > 1.0).astype(float)  # they share columns
-    words = scipy.sparse.random_array((20_000, 200), density=0.05, rng=rng, format="csr")
+    words = scipy.sparse.random_array((20_000, 200), density=0.05, random_state=rng, format="csr")
     target = numbers[:, 0] + flags.sum(axis=1) + words.sum(axis=1)
     classes = np.digitize(target, np.quantile(target, [0.3, 0.6]))
     gaps = np.where(rng.random(numbers.shape) < 0.1, np.nan, numbers)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import numpy as np
 
@@ -25,13 +24,6 @@ def ten_calls(communicator):
     return [communicator.gather(bytes([communicator.rank])) for _ in range(10)][-1]
 
 
-def slow(communicator):
-    """One worker computes for longer than the others wait for a sign of life."""
-    if communicator.rank == 0:
-        time.sleep(2.5)
-    return communicator.gather(b"x")
-
-
 def fails(communicator):
     communicator.gather(b"")
     if communicator.rank == 1:
@@ -46,18 +38,16 @@ def stops(communicator):
     communicator.gather(b"")
 
 
-def dies(communicator, at):
-    """Worker 1 is killed, and leaves the file `at`; the others wait for it."""
+def dies(communicator):
+    """Worker 1 is killed; the others wait for it."""
     communicator.gather(b"")
     if communicator.rank == 1:
-        at.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     communicator.gather(b"")
 
 
 def freezes(communicator):
     """Worker 1 is stopped, as by a debugger, and its connections stay open."""
-    communicator.gather(b"")
     if communicator.rank == 1:
         os.kill(os.getpid(), signal.SIGSTOP)
     communicator.gather(b"")

@@ -5,11 +5,21 @@ import os
 import signal
 import threading
 
+from hypothesis import HealthCheck, settings
+
+from patience import LONG
+
 # The processes of the suite share the cores. Threads of other libraries would spin on them while
 # they wait: those of OpenMP (scikit-learn, LightGBM, XGBoost), and of NumPy's and SciPy's BLAS.
 # They read this when they are loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Whatever takes long does so because the machine is busy.
+for _limit in ("COMM__TIMEOUTS__CONNECT", "COMM__TIMEOUTS__TCP", "SCHEDULER__WORKER_TTL"):
+    os.environ.setdefault(f"DASK_DISTRIBUTED__{_limit}", f"{LONG}s")
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 # Workers of Dask are forks of one process, which has imported what tests/dask/conftest.py says.
 os.environ.setdefault("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")

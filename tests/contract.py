@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+import sklearn
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import hedgerow as hr
 
+# Of an oracle: what it did not have before.
+SINCE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 WEIGHTS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",

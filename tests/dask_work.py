@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hedgerow._model_file.container import pack
 from hedgerow._model_file.contents import write_estimator
+from patience import LONG, wait_until
 
 # Of clusters in tests.
 OPTIONS = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
@@ -31,12 +32,19 @@ def files_of(dask_worker=None):
     return [str(path) for path in Path(dask_worker.local_directory).rglob("*") if path.is_file()]
 
 
+def is_fitting(dask_worker=None):
+    """Whether a fit has begun on a worker."""
+    from hedgerow.dask._session import _SESSIONS
+
+    return any(key[0] == dask_worker.address for key in _SESSIONS)
+
+
 async def leftovers(dask_worker=None):
     """Return what a fit has left on a worker, None if nothing."""
     from hedgerow.dask._session import _SESSIONS
     from hedgerow.dask._transport import HANDLER
 
-    deadline = time.monotonic() + 8
+    deadline = time.monotonic() + LONG
     while time.monotonic() < deadline:
         own = [key for key in _SESSIONS if key[0] == dask_worker.address]
         executing = dask_worker.state.executing_count
@@ -65,22 +73,21 @@ class Slow:
 
 
 class KillOnce:
-    """Kill the process of one worker after a round, the first time."""
+    """Send a signal to the process of one worker after a round, the first time."""
 
-    def __init__(self, folder, round_, wait_for=None):
-        self.path, self.round, self.wait_for = str(folder), round_, wait_for
+    def __init__(self, folder, round_, wait_for=None, sent=signal.SIGKILL):
+        self.path, self.round, self.wait_for, self.sent = str(folder), round_, wait_for, sent
 
     def after_round(self, info):
         if info.round == self.round:
-            deadline = time.monotonic() + 30
-            while self.wait_for and not Path(self.path, self.wait_for).exists():
-                time.sleep(0.01)
-                assert time.monotonic() < deadline
+            if self.wait_for:
+                wait_until(Path(self.path, self.wait_for).exists)
             try:
-                os.close(os.open(f"{self.path}/killed", os.O_CREAT | os.O_EXCL))
+                with Path(self.path, "killed").open("x") as file:
+                    file.write(str(os.getpid()))
             except FileExistsError:
                 return
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.sent)
 
 
 class Rounds:

@@ -26,7 +26,6 @@ import xgboost
 import hedgerow as hr
 from importing.rows import NUMERIC, table, target, three_classes
 
-SECONDS_FOR_ONE = 30
 ODD = (0, 1, -1, 2, 7, 99, 255, 256, 2**31 - 1, -(2**31), 2**32, 2**63, 10**30, 0.5, -0.0, 1e308)
 ODD += (5e-324, float("nan"), float("inf"), None, True, "", "x", "1e5", "-1", [], {}, [0], {"x": 0})
 ODD_TEXTS = ("0", "-1", "1", "99999999999", "nan", "inf", "-inf", "1e400", "x", "", "0.5", "-0")
@@ -210,7 +209,6 @@ def fuzz(n_files, seed, folder, seconds=math.inf, files=None):
             print(f"failed: {folder / f'failed-{seed}-{number}.{ending}'}")
             raise
         slowest = max(slowest, time.perf_counter() - begin)
-    assert slowest < SECONDS_FOR_ONE, f"a file took {slowest} s"
     return n_files, refused, slowest
 
 

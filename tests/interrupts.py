@@ -1,4 +1,4 @@
-"""How long a call goes on after Ctrl-C."""
+"""Ctrl-C in the middle of a call."""
 
 from levels import printed_by_another_process
 
@@ -6,31 +6,55 @@ PROGRAM = """
 import os, signal, threading, time
 {setup}
 
-sent = []
-
 def interrupt():
     time.sleep({delay})
-    sent.append(time.perf_counter())
+    while not ({when}):
+        time.sleep(0.005)
     os.kill(os.getpid(), signal.SIGINT)
 
-threading.Thread(target=interrupt).start()
+is_over = False
 try:
+    threading.Thread(target=interrupt).start()
     {call}
+    is_over = True
 except KeyboardInterrupt:
-    print(time.perf_counter() - sent[0], {shown})
+    assert not is_over
+    print({shown})
 """
 
 
-def seconds_until_interrupted(setup: str, call: str) -> float:
-    """Run a program that interrupts its call after 0.3 s, and return how much longer that took."""
-    return interrupted(setup, call, "None")[0]
+def interrupted(
+    setup: str, call: str, shown: str = "True", *, delay: float = 0.3, when: str = "True"
+) -> str:
+    """Interrupt a call that takes hours; return what is to be shown then.
 
-
-def interrupted(setup: str, call: str, shown: str, delay: float = 0.3) -> tuple[float, str]:
-    """Interrupt a call after a delay; return how much longer it took, and what is to be shown.
-
-    The program runs in a process that all such programs share: its start takes longer than they do.
+    Ctrl-C comes after a delay, so that most calls are in the midst of their work, and when a
+    condition is true. How soon calls end is not looked at: one that does not heed Ctrl-C runs into
+    the time limit of its test. The program runs in a process that all such programs share: its
+    start takes longer than they do.
     """
-    program = PROGRAM.format(setup=setup, call=call, shown=shown, delay=delay)
-    seconds, text = printed_by_another_process(program).split()
-    return float(seconds), text
+    program = PROGRAM.format(setup=setup, call=call, shown=shown, delay=delay, when=when)
+    return printed_by_another_process(program).strip()
+
+
+INSIDE = """
+from functools import partial
+from itertools import starmap
+from hedgerow import _native
+
+ended = []
+
+def watched(kernel):
+    def call(*args, **named):
+        # Python looks for signals between its own instructions: not before the result is kept.
+        ended.extend(starmap(partial(kernel, **named), [args]))
+        return ended[-1]
+
+    return call
+"""
+
+
+def interrupted_inside(kernel: str, setup: str, call: str) -> bool:
+    """Interrupt a call, and return whether its kernel was left before it had done its work."""
+    watch = f"{INSIDE}\n_native.{kernel} = watched(_native.{kernel})\n"
+    return interrupted(setup + watch, call, "ended == []") == "True"

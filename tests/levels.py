@@ -61,9 +61,15 @@ def _printed_elsewhere(level, code, *arguments):
     process = _process_at(level)
     process.stdin.write(json.dumps([code, *map(str, arguments)]) + "\n")
     process.stdin.flush()
-    answer = process.stdout.readline()
-    if not answer:
-        _process_at.cache_clear()  # other tests get a new one
+    try:
+        answer = process.stdout.readline()
+    except BaseException:  # the time limit of a test
+        process.kill()
+        answer = ""
+        raise
+    finally:
+        if not answer:
+            _process_at.cache_clear()  # other tests get a new one
     assert answer, f"the process at level {level} has ended"
     printed, failure = json.loads(answer)
     assert failure is None, failure

@@ -85,3 +85,11 @@ def test_examples_fit_the_sources(path, before):
 def test_a_change_takes_few_files(title):
     files = {path for path, _ in hunks(dict(sections())[title])}
     assert len([path for path in files if path.startswith(("native", "src"))]) <= MOST_FILES[title]
+
+
+def test_tests_that_commands_leave_out_exist():
+    left_out = set(re.findall(r"\bnot ([a-z]+(?:_[a-z]+)+)\b", MAKEFILE))
+    files = (ROOT / "tests").rglob("test_*.py")
+    names = set(re.findall(r"def (test_\w+)", "\n".join(path.read_text("utf-8") for path in files)))
+    assert len(left_out) > 5
+    assert [part for part in left_out if not any(part in name for name in names)] == []

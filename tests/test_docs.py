@@ -33,6 +33,8 @@ SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 BLOCK = re.compile(
     r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```console\n(.*?)```\n", re.DOTALL
 )
+# Printed by a page, but another one here than on the page.
+VERSION = re.compile(r"(?<=XGBoost )\d[\d.]*")
 COMMAND_PAGE = "command_line.md"  # tests/cli runs its commands
 # Packages that a page needs beside those of other tests.
 NEEDS = {
@@ -83,7 +85,8 @@ def _run_code(page):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * (line - 1) + block[1], page.name, "exec"), names)
-        assert block[2] is None or printed.getvalue() == block[2], f"{page.name}, line {line}"
+        shown = None if block[2] is None else VERSION.sub("", block[2])
+        assert shown in (None, VERSION.sub("", printed.getvalue())), f"{page.name}, line {line}"
 
 
 def _run_commands(block):
@@ -147,7 +150,6 @@ def test_the_reference_shows_the_parameters_of_estimators():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # a minute or two, but much longer on a busy machine
 @pytest.mark.filterwarnings("ignore")  # -W makes Sphinx's warnings errors
 def test_the_site_builds_without_warnings_or_dead_links(tmp_path):
     """Gallery scripts are not run here, but in a test above.

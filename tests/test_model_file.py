@@ -1134,7 +1134,7 @@ def test_a_tree_as_deep_as_a_million_nodes_is_no_danger(small):
     np.testing.assert_array_equal(model.predict([[-1.0, 0], [1.0, 0]]) - base, [1, n - 1])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_document_with_anything_in_any_place_is_refused_or_is_a_model(categorical, data):
     document = json.loads(json.dumps(categorical[0]))

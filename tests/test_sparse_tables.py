@@ -131,7 +131,7 @@ def _in_layout(coo, layout):
     return csr
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(layouts())
 def test_every_layout_has_the_predictions_of_its_dense_table(drawn):
     sparse, dense = drawn

@@ -5,6 +5,8 @@ from threading import Barrier
 
 import numpy as np
 
+from patience import LONG
+
 
 class ThreadReduction:
     """Sums and maxima over the threads of one group."""
@@ -14,9 +16,9 @@ class ThreadReduction:
 
     def _all(self, numbers):
         self._numbers[self._rank] = numbers.copy()
-        self._barrier.wait(timeout=60)
+        self._barrier.wait(timeout=LONG)
         everyone = np.stack(self._numbers)
-        self._barrier.wait(timeout=60)
+        self._barrier.wait(timeout=LONG)
         return everyone
 
     def sum(self, numbers):

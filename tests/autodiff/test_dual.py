@@ -166,7 +166,7 @@ def test_a_loss_of_sums_needs_one_pass_for_many_scores(monkeypatch):
     assert len(calls) == 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**31))
 def test_choices_at_a_tie_have_the_mean_of_both_sides(seed):
     x = np.random.RandomState(seed).normal(size=4)

@@ -23,6 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 from sklearn.tree import ExtraTreeClassifier
 
+from contract import SINCE_1_8
 from hedgerow import DataError, ParameterError
 from hedgerow._bagging import BaggingClassifier, BaggingRegressor
 from hedgerow._bagging.sampling import BaggingSamples
@@ -590,7 +591,8 @@ def test_trees_take_tables_with_gaps_and_categories(library, options):
     assert bag.classes_.tolist() == ["no", "yes"]
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+# A ColumnTransformer before 1.8 cannot join a sparse matrix with columns of Polars.
+@pytest.mark.parametrize("library", [pd.DataFrame, *([pl.DataFrame] if SINCE_1_8 else [])])
 def test_frames_stay_frames_for_other_estimators(library):
     columns, y = mixed_table()
     columns["number"] = np.nan_to_num(columns["number"])
@@ -921,8 +923,7 @@ before = dict(vars(bag))
 
 
 def test_ctrl_c_ends_a_fit_and_leaves_the_bag_as_it_was():
-    _, unharmed = interrupted(A_LONG_FIT, "bag.fit(X, y)", "vars(bag) == before", delay=0.5)
-    assert unharmed == "True"
+    assert interrupted(A_LONG_FIT, "bag.fit(X, y)", "vars(bag) == before", delay=0.5) == "True"
 
 
 def test_a_bag_predicts_by_what_it_was_fitted_with():

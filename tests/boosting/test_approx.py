@@ -28,7 +28,7 @@ def sketched(matrix, hessian, max_bins, n_threads=1, often=False):
 WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(st.integers(0, 60) | st.none(), WEIGHTS), min_size=1, max_size=120),
     st.integers(2, 20),

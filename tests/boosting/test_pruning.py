@@ -24,7 +24,7 @@ def exclusive_or(n_rows=600):
 X, Y = exclusive_or()
 FRAME = np.column_stack([X, RNG.integers(0, 12, len(X))])
 FRAME[::11, 1] = np.nan
-SPARSE = scipy.sparse.random(900, 300, 0.012, "csr", rng=np.random.default_rng(1))
+SPARSE = scipy.sparse.random(900, 300, 0.012, "csr", random_state=np.random.default_rng(1))
 SPARSE_Y = np.asarray(SPARSE[:, :40].sum(axis=1)).ravel() + 0.1 * RNG.normal(size=900)
 OUTPUTS = np.column_stack([Y, Y**2, RNG.normal(size=len(Y))])
 OPTIONS = {"n_estimators": 1, "max_leaves": 25, "min_samples_leaf": 2, "learning_rate": 1.0}

@@ -19,6 +19,10 @@ def unknown(name):
     return None
 
 
+# A gap among strings is None here and NaN there before pandas 3.
+pytestmark = pytest.mark.filterwarnings("ignore:Mismatched null-like values:FutureWarning")
+
+
 @pytest.fixture
 def read(tmp_path):
     def read_text(text, kinds=unknown, name="table.csv"):
@@ -36,7 +40,7 @@ def test_a_table_of_all_kinds_is_what_pandas_reads(read):
     pd.testing.assert_frame_equal(read(text), expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_every_float_comes_back_bit_for_bit(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("floats") / "floats.csv"

@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 import hedgerow as hr
 from commands import ENVIRONMENT, everything_in, make_people, run_process
+from hedgerow._cli import output
 from hedgerow._cli.output import all_or_nothing
 from hedgerow._model_file import container
 from hedgerow._model_file.text import to_json
@@ -507,7 +508,9 @@ def test_files_move_into_place_only_together(tmp_path):
     assert everything_in(tmp_path) == []
 
 
-def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path):
+def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(output, "_SECONDS_TO_LOCK", 3600)
+
     def write():
         with all_or_nothing(tmp_path) as staged:
             (staged / "one").write_text("1")
@@ -520,9 +523,9 @@ def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path):
         os.utime(left, (time.time() - seconds_ago,) * 2)
         return left
 
-    killed = unfinished("killed", 60)
+    killed = unfinished("killed", 7200)
     new = unfinished("new", 0)
-    alive = unfinished("alive", 60)
+    alive = unfinished("alive", 7200)
     descriptor = os.open(alive, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     write()
@@ -558,10 +561,8 @@ def test_a_signal_ends_a_process_with_its_code_and_no_file(place, sent, code, me
     with subprocess.Popen(command, env=ENVIRONMENT, **pipes) as process:
         process.stderr.readline()  # the first line of progress: rounds are running
         process.send_signal(sent)
-        started = time.monotonic()
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate()
     assert process.returncode == code
-    assert time.monotonic() - started < 30
     assert out == b""
     assert err.splitlines()[-1] == b"hedgerow: " + message
     assert b"Traceback" not in err

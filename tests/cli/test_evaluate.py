@@ -140,6 +140,7 @@ def reported(monkeypatch):
     return arguments
 
 
+@pytest.mark.filterwarnings("ignore:Mismatched null-like values:FutureWarning")  # of pandas 2
 def test_report_passes_on_the_model_and_its_rows(run, classes, new, table, reported, tmp_path):
     out = tmp_path / "page.html"
     answer = run("report", classes, new, "--target", "answer", "--weights", "weight", "-o", out)

@@ -351,7 +351,7 @@ def fit_two(model_of, arguments_of=lambda _: {}, size=2):
         arguments = arguments_of(rank)
         return cluster.fit(model_of(rank), *rows, communicator=communicator, **arguments)
 
-    return cluster.run_threads(work, size, timeout=10.0)
+    return cluster.run_threads(work, size)
 
 
 @pytest.mark.parametrize(

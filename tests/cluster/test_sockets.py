@@ -7,7 +7,6 @@ import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import pytest
 
@@ -17,6 +16,7 @@ from hedgerow.cluster import _frames as frames
 from hedgerow.cluster import _handshake as handshake
 from hedgerow.cluster import _sockets as sockets
 from hedgerow.exceptions import ClusterError, ParameterError
+from patience import LONG, wait_until
 
 TOKEN = secrets.token_bytes(32)
 
@@ -87,8 +87,17 @@ def test_processes_return_their_results_in_the_order_of_ranks():
     assert_no_process_is_left()
 
 
-def test_a_slow_worker_is_not_a_lost_one(workers):
-    assert in_threads(workers(2, silence=1.5), cluster_work.slow) == [[b"x", b"x"]] * 2
+def test_a_worker_that_computes_gives_signs_of_life(workers):
+    communicators = workers(2)
+    link = communicators[1]._links[0]
+
+    def work(communicator):
+        if communicator.rank == 0:
+            before = link.last_sign
+            wait_until(lambda: link.last_sign > before + sockets.BETWEEN_HEARTBEATS / 2)
+        return communicator.gather(b"x")
+
+    assert in_threads(communicators, work) == [[b"x", b"x"]] * 2
 
 
 def test_the_error_of_a_worker_is_raised_and_the_other_ends():
@@ -97,12 +106,11 @@ def test_the_error_of_a_worker_is_raised_and_the_other_ends():
     assert_no_process_is_left()
 
 
-def test_a_killed_worker_ends_all_others_at_once(tmp_path):
+def test_a_killed_worker_ends_all_others_however_long_silence_may_last():
     with pytest.raises(
         ClusterError, match=r"orker 1 (has disconnected|ended with exit code -9|cannot be)"
     ):
-        run_processes(partial(cluster_work.dies, at=tmp_path / "death"), 3)
-    assert time.time() - (tmp_path / "death").stat().st_mtime < 10
+        run_processes(cluster_work.dies, 3, silence=2 * LONG)
     assert_no_process_is_left()
 
 
@@ -113,7 +121,7 @@ def test_a_frozen_worker_is_lost_after_a_while():
 
 
 def test_an_abort_reaches_every_worker_in_its_call(workers):
-    communicators = workers(3)
+    communicators = workers(3, silence=2 * LONG)
 
     def work(communicator):
         if communicator.rank == 0:
@@ -121,10 +129,8 @@ def test_an_abort_reaches_every_worker_in_its_call(workers):
             communicator.abort("enough.")
         communicator.gather(b"")
 
-    started = time.monotonic()
     for error in in_threads(communicators, work):
         assert str(error) == "The fit was ended: enough."
-    assert time.monotonic() - started < 5
 
 
 def test_an_abort_reaches_workers_that_compute(workers):
@@ -160,10 +166,12 @@ def test_different_calls_are_an_error(workers):
 
 
 def test_a_call_has_a_deadline(workers):
-    communicators = workers(2, timeout=0.5)
+    communicators = workers(2)
+    communicators[0]._timeout = 0.5
     with pytest.raises(ClusterError, match=r"worker 1 did not take part in a call within 0\.5 s"):
         communicators[0].gather(b"")
     communicators[1].gather(b"")  # the message of the other was there
+    communicators[1]._timeout = 0.5
     with pytest.raises(ClusterError, match=r"did not take part"):
         communicators[1].gather(b"")
 
@@ -280,7 +288,7 @@ def test_signs_of_life_do_not_part_a_message(workers):
             link.beat()
         return communicator.gather(bytes(20_000_000))[1:] == [bytes(20_000_000)]
 
-    assert in_threads(workers(2, silence=1.5), work) == [True, True]
+    assert in_threads(workers(2), work) == [True, True]
 
 
 def test_no_thread_is_left(workers):

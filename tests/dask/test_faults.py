@@ -3,8 +3,8 @@
 import os
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import dask
@@ -20,10 +20,15 @@ import hedgerow.dask as hd
 from dask_work import OPTIONS
 from hedgerow.dask import _driver
 from hedgerow.exceptions import ClusterError
+from patience import LONG, wait_until
 
 rng = np.random.RandomState(0)
 FRAME = pd.DataFrame(rng.randn(400, 3), columns=["a", "b", "c"])
 T = pd.Series(FRAME["a"] * 2 + rng.randn(400), name="t")
+# What a fit notices without waiting for a worker that is silent.
+WITHOUT_CLOCKS = partial(
+    dask.config.set, {"hedgerow.silence": 2 * LONG, "hedgerow.patience": 2 * LONG}
+)
 EXPECTED = hr.GradientBoostingRegressor(n_estimators=12).fit(FRAME, T)
 
 
@@ -63,28 +68,21 @@ def nothing_is_left(client):
 # ---- kill -9 -------------------------------------------------------------------------------------
 
 
-def test_a_frozen_worker_is_lost(mortal):
-    pid = sorted(mortal.run(os.getpid).values())[0]
-
-    def freeze():
-        time.sleep(0.7)
-        os.kill(pid, signal.SIGSTOP)
-
-    thread = threading.Thread(target=freeze)
-    thread.start()
+@pytest.mark.slow
+def test_a_frozen_worker_is_lost(mortal, tmp_path):
+    freezing = dask_work.KillOnce(tmp_path, 2, sent=signal.SIGSTOP)
     try:
-        with dask.config.set({"hedgerow.silence": 2.0, "hedgerow.patience": 3.0}):
-            fitted = model().fit(*collections(), callbacks=[dask_work.Slow(0.15)])
+        with dask.config.set({"hedgerow.silence": 8.0, "hedgerow.patience": 15.0}):
+            fitted = model().fit(*collections(), callbacks=[freezing])
     finally:
-        thread.join()
-        os.kill(pid, signal.SIGCONT)
+        os.kill(int((tmp_path / "killed").read_text()), signal.SIGCONT)
     assert is_expected(fitted)
     assert nothing_is_left(mortal)
 
 
 def test_a_fit_survives_the_kill_of_a_worker(mortal, tmp_path):
-    fitted = model().fit(*collections(), callbacks=[dask_work.KillOnce(tmp_path, 1)])
-    assert time.time() - (tmp_path / "killed").stat().st_mtime < 20
+    with WITHOUT_CLOCKS():
+        fitted = model().fit(*collections(), callbacks=[dask_work.KillOnce(tmp_path, 1)])
     assert is_expected(fitted)
     assert nothing_is_left(mortal)
     assert not any(mortal.run(dask_work.files_of).values())  # of partitions, among others
@@ -129,10 +127,8 @@ def test_workers_that_die_too_often_are_an_error(mortal, tmp_path):
 
 
 def test_the_error_of_a_worker_is_raised_once(processes):
-    started = time.monotonic()
-    with pytest.raises(ZeroDivisionError, match="in a callback"):
+    with WITHOUT_CLOCKS(), pytest.raises(ZeroDivisionError, match="in a callback"):
         model().fit(*collections(), callbacks=[dask_work.Fail()])
-    assert time.monotonic() - started < 10
 
 
 def test_an_error_that_cannot_be_sent_is_described(processes):
@@ -164,7 +160,9 @@ def parts(*tables):
 
 def test_partitions_with_other_types_are_an_error(threads):
     X = parts(FRAME[:200], FRAME[200:].astype({"b": str}))
-    with pytest.raises(hr.DataError, match=r"column 'b', is float64 in partition 0, but .*str"):
+    with pytest.raises(
+        hr.DataError, match=r"column 'b', is float64 in partition 0, but (.*str|object)"
+    ):
         model().fit(X, parts(T[:200], T[200:]))
 
 
@@ -207,49 +205,37 @@ def test_a_cluster_without_workers_is_an_error(monkeypatch):
 # ---- interrupts and several fits -----------------------------------------------------------------
 
 
-def test_an_interrupt_ends_everything(processes):
+def ctrl_c_ends(client, estimator, **arguments):
+    """Press Ctrl-C once workers fit, and see that nothing is left of the fit."""
+
     def interrupt():
-        time.sleep(1.5)
+        wait_until(lambda: any(client.run(dask_work.is_fitting).values()))
         os.kill(os.getpid(), signal.SIGINT)
 
+    def fit():
+        thread.start()
+        estimator.fit(*collections(), **arguments)
+
     thread = threading.Thread(target=interrupt)
-    thread.start()
-    started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        model(n_estimators=1000).fit(*collections(), callbacks=[dask_work.Slow(0.1)])
+    with WITHOUT_CLOCKS(), pytest.raises(KeyboardInterrupt):
+        fit()
     thread.join()
-    assert time.monotonic() - started < 15
-    assert nothing_is_left(processes)
+    return nothing_is_left(client)
+
+
+def test_an_interrupt_ends_everything(processes):
+    slow = [dask_work.Slow(0.1)]
+    assert ctrl_c_ends(processes, model(n_estimators=100_000), callbacks=slow)
 
 
 def test_an_interrupt_ends_a_fit_on_one_worker(processes):
     one = sorted(processes.scheduler_info(n_workers=-1)["workers"])[:1]
-
-    def interrupt():
-        time.sleep(1.5)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
     slow = [dask_work.Slow(0.1)]
-    with pytest.raises(KeyboardInterrupt):
-        model(n_estimators=1000).fit(*collections(), callbacks=slow, workers=one)
-    thread.join()
-    assert nothing_is_left(processes)
+    assert ctrl_c_ends(processes, model(n_estimators=100_000), callbacks=slow, workers=one)
 
 
 def test_an_interrupt_ends_a_forest(processes):
-    def interrupt():
-        time.sleep(1.5)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    forest = hd.RandomForestRegressor(n_estimators=100_000)
-    with pytest.raises(KeyboardInterrupt):
-        forest.fit(*collections())
-    thread.join()
-    assert nothing_is_left(processes)
+    assert ctrl_c_ends(processes, hd.RandomForestRegressor(n_estimators=100_000))
 
 
 def test_workers_end_when_the_driver_is_gone(threads, monkeypatch):
@@ -269,4 +255,4 @@ def test_two_fits_at_once_wait_for_each_other(threads):
             pool.submit(model(client=threads).fit, *collections(), workers=workers)
             for workers in sets
         ]
-        assert all(is_expected(fit.result(timeout=60)) for fit in fits)
+        assert all(is_expected(fit.result()) for fit in fits)

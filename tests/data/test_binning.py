@@ -178,7 +178,7 @@ def distinct_floats(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_few_distinct_values_each_get_a_bin_with_a_threshold_between(dtype, data):
     x = data.draw(distinct_floats(dtype))
     x = np.concatenate([x, np.nextafter(x, x.dtype.type(0)), -x])
@@ -233,7 +233,7 @@ def test_heavy_values_get_bins_of_their_own_and_the_rest_is_shared_out():
     counts=hnp.arrays(np.int64, st.integers(3, 60), elements=st.integers(1, 50)),
     max_bins=st.integers(2, 20),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_bin_exceeds_its_heaviest_value_by_at_most_two_average_bins(counts, max_bins):
     x = np.repeat(np.arange(len(counts)), counts)
     binned = Binner(max_bins=max_bins).fit_transform(StandIn(x[:, None]))

@@ -77,13 +77,13 @@ def test_a_feature_that_overlaps_or_has_gaps_keeps_its_column():
     np.testing.assert_array_equal(bundles(binned(X)).places[:, 0], [0, 0, 1, 0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 90))
 def test_every_bin_can_be_read_back(seed, n_rows, n_features):
     rng = np.random.default_rng(seed)
     density = rng.choice([0.001, 0.02, 0.3])
     X = scipy.sparse.random(
-        n_rows, n_features, density=density, format="csc", rng=rng,
+        n_rows, n_features, density=density, format="csc", random_state=rng,
         data_rvs=lambda size: rng.integers(-3, 9, size).astype(float),
     )  # fmt: skip
     matrix = bundles(binned(X))

@@ -278,7 +278,7 @@ logical_tables = st.integers(1, 6).flatmap(
 
 class TestProperties:
     @given(logical_tables)
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     def test_the_same_table_is_read_from_every_library(self, table):
         for build in BACKENDS:
             schema, read = learn_schema(build(table))
@@ -286,7 +286,7 @@ class TestProperties:
             assert round_trip(schema) == schema
 
     @given(logical_tables, st.randoms())
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_columns_are_matched_by_name_whatever_their_order(self, table, random):
         names = random.sample(list(table), len(table))
         shuffled = {name: table[name] for name in names}
@@ -297,7 +297,7 @@ class TestProperties:
             assert read.names == tuple(table)
 
     @given(st.lists(st.none() | st.integers(-3, 300), min_size=1, max_size=30))
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_numbers_as_categories_are_the_same_from_every_library(self, values):
         table = {"a": ("int", values)}
         expected_values = tuple(sorted({v for v in values if v is not None}))
@@ -987,7 +987,7 @@ def test_one_infinity_in_a_large_table_of_any_layout_is_found(dtype, shape, thre
 # ---- sparse rows and columns of strings that threads read side by side --------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     lists=st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=8),
     n_columns=st.sampled_from([10, 8, 4_000]),

@@ -78,7 +78,7 @@ def test_every_code_has_one_meaning(n_bins, most_codes, random):
             assert places[f, 2] == n_bins[f] + has_missing[f]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 40))
 def test_every_bin_can_be_read_back(seed, n_rows, n_features):
     """Of numbers with and without gaps, some of them exclusive, so that there are bundles too."""

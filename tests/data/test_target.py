@@ -83,7 +83,7 @@ class TestClassification:
             hnp.arrays(np.float64, st.integers(2, 30), elements=st.sampled_from([-1e300, 0, 1e17])),
         ).filter(lambda y: len(np.unique(y)) > 1)
     )
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_the_encoding_is_that_of_numpy_unique(self, y):
         classes, index = read_classification_target(y)
         expected, expected_index = np.unique(y, return_inverse=True)

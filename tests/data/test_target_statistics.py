@@ -35,7 +35,7 @@ def numbers_of(table, feature=0):
     return table.column(feature).values
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n_rows=st.integers(1, 40),
     n_categories=st.integers(1, 12),

@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow._tree.additive import additive_trees
 from hedgerow._tree.structure import Ensemble
 from hedgerow.explain._shap import shap_values
-from interrupts import seconds_until_interrupted
+from interrupts import interrupted
 from levels import printed_with_any_threads
 from oracles.shap import expected, interaction_values, mixed, shapley_values
 from oracles.trees import random_ensemble, random_rows, random_slopes, random_tree
@@ -173,7 +173,7 @@ def test_more_players_than_a_word_has_bits(n: int) -> None:
     assert_additive(alone(ensemble), X, background=random_rows(rng, 9, n))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     leaves=st.lists(st.integers(1, 12), min_size=1, max_size=4),
@@ -266,7 +266,7 @@ tree = hr.DecisionTreeRegressor().fit(X, X[:, 0] * X[:, 1] + np.sin(9.0 * X[:, 2
 
 def test_ctrl_c_ends_a_comparison_with_a_large_background() -> None:
     call = "hr.explain.shap_values(tree, X, background=X)"
-    assert seconds_until_interrupted(BIG_TREE, call) < 1.0
+    assert interrupted(BIG_TREE, call) == "True"
 
 
 def test_rows_of_both_precisions_and_any_strides_have_the_same_values() -> None:
@@ -442,7 +442,7 @@ def test_columns_of_a_frame_may_come_in_any_order() -> None:
     turned = X[["e", "d", "c", "b", "a"]]
     result, expected_ = shap_values(MODELS["numbers"], turned), shap_values(MODELS["numbers"], X)
     assert np.array_equal(result.values, expected_.values)
-    assert (pd.DataFrame(result.data).fillna(0) == pd.DataFrame(expected_.data).fillna(0)).all(None)
+    assert pd.DataFrame(result.data).equals(pd.DataFrame(expected_.data))
 
 
 def test_a_number_as_background_draws_rows_of_the_table() -> None:

@@ -101,7 +101,7 @@ def test_values_of_a_table_add_up_to_the_score() -> None:
     np.testing.assert_allclose(result.values.sum(axis=1) + result.base_values, scores, atol=1e-10)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**32 - 1),
     depths=st.lists(st.integers(0, 7), min_size=1, max_size=5),

@@ -27,7 +27,7 @@ from hedgerow._neighbors import (
     RadiusNeighborsClassifier,
     RadiusNeighborsRegressor,
 )
-from interrupts import seconds_until_interrupted
+from interrupts import interrupted
 
 IRIS = load_iris(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
@@ -96,10 +96,11 @@ def squared(distances):
 def test_predictions_are_scikit_learns(weights, metric, k):
     options = {"n_neighbors": k, "weights": weights, "metric": metric}
     ours = KNeighborsClassifier(**options).fit(X_FREE, CLASSES)
-    theirs = sk.KNeighborsClassifier(**options, algorithm="brute").fit(X_FREE, CLASSES)
+    numbers = np.searchsorted(ours.classes_, CLASSES)  # strings are an error in some versions
+    theirs = sk.KNeighborsClassifier(**options, algorithm="brute").fit(X_FREE, numbers)
     np.testing.assert_allclose(ours.predict_proba(Q_FREE), theirs.predict_proba(Q_FREE), atol=1e-9)
     decided = np.sort(theirs.predict_proba(Q_FREE), axis=1) @ [0, -1, 1] > 1e-9
-    assert (ours.predict(Q_FREE) == theirs.predict(Q_FREE))[decided].all()
+    assert (ours.predict(Q_FREE) == ours.classes_[theirs.predict(Q_FREE)])[decided].all()
     ours = KNeighborsRegressor(**options).fit(X_FREE, NUMBERS)
     theirs = sk.KNeighborsRegressor(**options, algorithm="brute").fit(X_FREE, NUMBERS)
     np.testing.assert_allclose(ours.predict(Q_FREE), theirs.predict(Q_FREE), atol=1e-9)
@@ -360,10 +361,10 @@ def test_a_query_can_be_interrupted():
     setup = """
 import numpy as np
 from hedgerow._neighbors import NearestNeighbors
-X = np.random.default_rng(0).standard_normal((100_000, 50))
-rows = NearestNeighbors(algorithm="brute", metric="manhattan").fit(X)
+X = np.random.default_rng(0).standard_normal((200_000, 50))
+rows = NearestNeighbors(algorithm="brute", metric="minkowski", p=2.5).fit(X)
 """
-    assert seconds_until_interrupted(setup, "rows.kneighbors(X)") < 10
+    assert interrupted(setup, "rows.kneighbors(X)") == "True"
 
 
 def test_signatures_have_the_declared_defaults():

@@ -169,7 +169,7 @@ def test_queries_of_another_scale_than_the_rows(algorithm):
     np.testing.assert_allclose(distances[1], 1e200, rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_small_tables_of_any_numbers(data):
     d = data.draw(st.integers(1, 3))

@@ -71,7 +71,7 @@ def fake(n_rows=200, n_outputs=None, unit="log-odds"):
     st.floats(0.05, 2.0),
     st.integers(1, 20),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_dots_never_overlap_and_stay_near_their_values(values, width, most):
     rows, x, pile = swarm(values, np.zeros(len(values)), width, most)
     assert len(set(rows.tolist())) == len(rows)

@@ -58,7 +58,7 @@ def shapes(draw):
 
 
 @given(shapes())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_nodes_of_a_level_never_overlap_and_parents_are_above_the_middle(shape):
     children, depth, widths = shape
     x = tidy_positions(children, widths, 5.0)

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+from patience import LONG
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 120.0  # seconds; the machine may be busy
 
 
 def _waited_for(ask: Callable[[], Any], otherwise: str) -> Any:
     """Return the first answer that is not nothing."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONG
     while time.monotonic() < end:
         answer = ask()
         if answer:
@@ -56,7 +57,7 @@ class Browser:
         self.fetched: list[str] = []
         self._number = 0
         self._socket = websocket.create_connection(
-            self._page_address(), timeout=PATIENCE, suppress_origin=True
+            self._page_address(), timeout=LONG, suppress_origin=True
         )
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -71,7 +72,7 @@ class Browser:
         if len(lines) < 2:  # the port, then a path: all of it is written
             return None
         try:
-            with urlopen(f"http://127.0.0.1:{lines[0]}/json/list", timeout=PATIENCE) as answer:
+            with urlopen(f"http://127.0.0.1:{lines[0]}/json/list", timeout=LONG) as answer:
                 pages = [page for page in json.load(answer) if page["type"] == "page"]
         except OSError:
             return None
@@ -171,5 +172,5 @@ class Browser:
         """End the browser."""
         self._socket.close()
         self._process.terminate()
-        self._process.wait(timeout=PATIENCE)
+        self._process.wait(timeout=LONG)
         self._profile.cleanup()

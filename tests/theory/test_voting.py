@@ -156,7 +156,7 @@ def test_few_voters_with_a_common_factor_are_integrals_of_the_normal_distributio
     pair = multivariate_normal(cov=[[1, r], [r, 1]]).cdf([t, t])
     assert (pair - error**2) / (error * (1 - error)) == pytest.approx(rho, abs=1e-8)
     covariance = r + (1 - r) * np.eye(3)
-    triple = multivariate_normal(cov=covariance, abseps=1e-9, releps=1e-9).cdf([t] * 3, rng=1)
+    triple = multivariate_normal.cdf([t] * 3, cov=covariance, abseps=1e-9, releps=1e-9)
     expected = 3 * (pair - triple) + triple
     found = theory.majority_vote(error, 3, correlation=rho).one_factor_normal[0]
     assert found == pytest.approx(expected, abs=1e-5)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from contract import SINCE_1_8
 from hedgerow._data.binning import BinnedMatrix, own_columns
 from hedgerow._data.outputs import TreeTarget
 from hedgerow._tree.cart import (
@@ -18,7 +19,7 @@ from hedgerow._tree.cart import (
     grow_trees,
 )
 from hedgerow.exceptions import DataError
-from interrupts import seconds_until_interrupted
+from interrupts import interrupted_inside
 from levels import printed_at_every_level
 from oracles.cart import Task, check_tree, goes_left, node_rows
 
@@ -227,7 +228,7 @@ def test_limits_hold():
             check_tree(grow(task)[0], task)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_small_tables_of_any_kind_have_the_best_cut_everywhere(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -277,6 +278,8 @@ def assert_same_tree(ours, theirs):
 @pytest.mark.parametrize("max_leaves", [0, 12])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "absolute_error"])
 def test_trees_are_those_of_scikit_learn(criterion, max_leaves):
+    if criterion == "absolute_error" and not SINCE_1_8:
+        pytest.skip("scikit-learn before 1.8 takes medians of weighted rows in another way")
     rng = np.random.default_rng(11)
     X = rng.standard_normal((600, 5)).astype(np.float32)
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.standard_normal(600)
@@ -628,5 +631,5 @@ if params.criterion == "gini":
 else:
     target = TreeTarget.of_numbers(rng.standard_normal((200_000, 1)))
 """
-    call = "while True: grow_trees(matrix, target, params, draws, n_threads=2)"
-    assert seconds_until_interrupted(setup, call) < 5
+    call = "grow_trees(matrix, target, params, draws, n_trees=10_000, n_threads=2)"
+    assert interrupted_inside("grow_exact_forest", setup, call)

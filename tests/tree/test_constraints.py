@@ -60,7 +60,7 @@ def test_trees_for_all_outputs_have_the_oracle_s_splits(seed, constraints):
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_exact_trees_have_the_oracle_s_splits(seed, constraints):
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hedgerow._tree.exact import ExactGrower
 from hedgerow._tree.growth_params import GrowthParams
-from interrupts import seconds_until_interrupted
+from interrupts import interrupted_inside
 from levels import printed_at_every_level
 from oracles.grow import Columns, assert_same_splits, category_set
 
@@ -50,7 +50,7 @@ def grown(X, g, h, params, is_categorical=None, **options):
     return ExactGrower(X, is_categorical).grow(g, h, params, **options)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     params=PARAMS,
     seed=st.integers(0, 2**32 - 1),
@@ -149,7 +149,7 @@ def split_rows(tree, node, X, rows):
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_stump_has_the_best_structure_score_of_all_stumps(seed):
     rng = np.random.default_rng(seed)
@@ -418,6 +418,6 @@ column = np.random.default_rng(0).normal(size=1_000_000)
 """
 
 
-def test_ctrl_c_ends_the_sorting_of_columns_at_once():
+def test_ctrl_c_ends_the_sorting_of_columns():
     call = "ExactGrower([column] * 40, [False] * 40, n_threads=2)"
-    assert seconds_until_interrupted(MANY_COLUMNS, call) < 0.5
+    assert interrupted_inside("exact_presort", MANY_COLUMNS, call)

@@ -33,7 +33,7 @@ WEIGHTS = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0])
 LEVELS = st.sampled_from([0.05, 0.1, 0.2, 1 / 3, 0.5, 0.7, 0.9])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(KINKS, WEIGHTS), min_size=1, max_size=12), LEVELS, st.booleans())
 def test_a_quantile_is_that_of_the_definition(rows, level, is_weighted):
     kinks, weights = np.array(rows).T

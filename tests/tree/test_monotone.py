@@ -125,7 +125,7 @@ def test_no_two_leaves_of_a_histogram_tree_are_in_the_wrong_order(seed):
     assert is_monotone(tree, directions)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_no_two_leaves_of_an_exact_tree_are_in_the_wrong_order(seed):
     rng = np.random.default_rng(seed)
@@ -181,7 +181,7 @@ def random_links(rng, n):
     return [pair for pair, keep in zip(pairs, kept, strict=True) if keep]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_isotonic_values_are_the_nearest_that_keep_the_order(seed):
     rng = np.random.default_rng(seed)

@@ -47,7 +47,7 @@ def ensemble_of(trees, n_features=4):
     return Ensemble.from_trees(trees, [0] * len(trees), np.zeros(n_values), n_features)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(1, 4))
 def test_leaves_and_sums_are_those_of_the_trees(seed, n_classes):
     trees, forest, X = grown(seed, 80, 3, n_classes)

@@ -22,7 +22,7 @@ def assert_predicts_as_the_oracle(ensemble, X):
     np.testing.assert_array_equal(ensemble.predict_raw(X), naive.predict_raw(ensemble, X))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=SEEDS,
     leaves=st.lists(st.integers(1, 70), min_size=0, max_size=6),
@@ -46,7 +46,7 @@ def test_scores_and_leaves_are_the_oracles(
     assert_predicts_as_the_oracle(ensemble, X)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=SEEDS,
     leaves=st.lists(st.integers(1, 70), min_size=1, max_size=24),

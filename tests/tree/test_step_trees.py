@@ -21,7 +21,7 @@ def assert_predicts_as_the_oracle(ensemble, X):
     np.testing.assert_array_equal(ensemble.predict_raw(X), naive.predict_raw(ensemble, X))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     leaves=st.lists(st.one_of(LARGE, st.integers(1, 20)), min_size=1, max_size=4),

@@ -19,7 +19,10 @@ def is_on_gpu(values: Any) -> bool:
     """Return whether an array is in the memory of a CUDA device, by DLPack or CUDA's interface."""
     device = getattr(values, "__dlpack_device__", None)
     if device is not None:
-        return bool(device()[0] in (_CUDA, _CUDA_MANAGED))
+        try:
+            return bool(device()[0] in (_CUDA, _CUDA_MANAGED))
+        except TypeError:  # Arrow's strings in host memory, which DLPack cannot describe
+            return False
     return hasattr(type(values), "__cuda_array_interface__")
 
 

@@ -227,7 +227,7 @@ class ParquetTable:
             places.append(np.r_[place])
         if not parts:
             return self._empty()
-        table = pa.concat_tables(parts).unify_dictionaries()
+        table = pa.concat_tables(parts, promote_options="default").unify_dictionaries()
         if self._rows is None:
             return table
         return table.take(np.argsort(np.concatenate(places), kind="stable"))

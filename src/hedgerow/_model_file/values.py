@@ -116,7 +116,8 @@ def _name(value: Any) -> str:
         return value.name
     if not callable(value):
         return f"a {type(value).__name__}"
-    return f"the function {getattr(value, '__qualname__', type(value).__name__)}"
+    name = getattr(value, "__name__", type(value).__name__)  # NumPy's functions have but this one
+    return f"the function {getattr(value, '__qualname__', name)}"
 
 
 def _decode_float(content: Any, _depth: int) -> float:

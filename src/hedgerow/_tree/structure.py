@@ -137,7 +137,9 @@ class Tree(_Nodes):
             at_nodes.append(nodes)
         indices = (np.concatenate(at_rows), np.concatenate(at_nodes))
         shape = (len(leaves), self.n_nodes)
-        return scipy.sparse.csr_matrix((np.ones(len(indices[0]), np.int64), indices), shape)
+        paths = scipy.sparse.csr_matrix((np.ones(len(indices[0]), np.int64), indices), shape)
+        paths.sort_indices()  # not every version of SciPy has done so
+        return paths
 
     def add_binned(
         self,

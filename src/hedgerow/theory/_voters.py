@@ -55,7 +55,8 @@ def require_voters(model: Any) -> None:
 def require_discrete(model: Any) -> None:
     """Raise if the base models of an AdaBoost add scores instead of voting for classes."""
     algorithm = getattr(model, "algorithm", "SAMME")
-    if hasattr(model, "estimator_weights_") and algorithm not in ("SAMME", "M1"):
+    voting = ("SAMME", "M1", "deprecated")  # the last is SAMME, too: scikit-learn's default to 1.7
+    if hasattr(model, "estimator_weights_") and algorithm not in voting:
         raise ParameterError(
             f"model: with algorithm={algorithm!r} the base models of {type(model).__name__} add "
             "scores, but they must vote for classes: use algorithm='SAMME' or 'M1'."

@@ -57,7 +57,7 @@ def test_the_squared_error_starts_at_the_mean_to_the_last_bit():
     assert Loss(lambda y, f: (y - f) ** 2).base_score(Y)[0] == Y.mean()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**31), st.floats(0.05, 0.95), st.floats(-8, 8))
 def test_a_quantile_minimises_the_pinball_loss(seed, level, log_scale):
     rng = np.random.RandomState(seed)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow._boosting.losses import RankingLoss
-from interrupts import seconds_until_interrupted
+from interrupts import interrupted
 from oracles import ranking as oracle
 
 RNG = np.random.default_rng(0)
@@ -141,7 +141,7 @@ ONE_QUERY = """
 import numpy as np
 from hedgerow._boosting.losses import RankingLoss
 
-n = 60_000
+n = 2_000_000
 rng = np.random.default_rng(0)
 target = np.stack([rng.integers(0, 5, n).astype(float), np.zeros(n)])
 loss = RankingLoss("pairwise", "exponential", 1.0, None, False)
@@ -150,5 +150,5 @@ scores = rng.normal(size=(1, n))
 """
 
 
-def test_ctrl_c_ends_the_comparison_of_many_rows_at_once():
-    assert seconds_until_interrupted(ONE_QUERY, "differentiate(scores)") < 0.5
+def test_ctrl_c_ends_the_comparison_of_many_rows():
+    assert interrupted(ONE_QUERY, "differentiate(scores)") == "True"

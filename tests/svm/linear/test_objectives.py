@@ -60,7 +60,7 @@ def classes():
 def wide():
     """More features than the methods that form a matrix of them are used for."""
     rng = np.random.default_rng(1)
-    X = sp.random_array((150, 400), density=0.05, rng=rng, format="csr")
+    X = sp.random(150, 400, density=0.05, random_state=rng, format="csr")
     y = np.where(X @ rng.standard_normal(400) + 0.3 * rng.standard_normal(150) > 0, 1, -1)
     return X, y
 
