@@ -20,7 +20,7 @@ def table(n_rows: int = N_ROWS, seed: int = 0) -> pd.DataFrame:
         {
             "size": rng.normal(size=n_rows),
             "floor area": rng.integers(-4, 9, n_rows) / 4,
-            "colour": rng.choice(["red", "dark 'blue'", 'a "b" \\ c', "grün", ""], n_rows),
+            "colour": rng.choice(["red", "dark 'blue'", 'a "b" \\ c', "what??!", ""], n_rows),
             "flag": rng.random(n_rows) < 0.4,
             "code": rng.choice([1, 3, 20], n_rows),
         }
@@ -32,7 +32,7 @@ def table(n_rows: int = N_ROWS, seed: int = 0) -> pd.DataFrame:
 
 def number_of(frame: pd.DataFrame, seed: int = 1) -> np.ndarray:
     noise = np.random.default_rng(seed).normal(0.0, 0.3, len(frame))
-    colour = frame["colour"].map({"red": 1.0, "grün": -1.0}).fillna(0.2)
+    colour = frame["colour"].map({"red": 1.0, "what??!": -1.0}).fillna(0.2)
     size = frame["size"].fillna(-0.5)
     return (
         size * frame["floor area"] + colour + frame["flag"] + (frame["code"] == 3) + noise

@@ -1,4 +1,4 @@
-"""Fitted tree models → other programs: LightGBM's text format, ONNX, C, JavaScript, Python, SQL.
+"""Fitted tree models → LightGBM's text format, XGBoost's JSON, ONNX, C, JavaScript, Python, SQL.
 
 `portable.py` is the form that all formats start from, and a file for each format writes it.
 """
@@ -14,14 +14,14 @@ from typing import Literal
 from hedgerow._estimator import Estimator
 from hedgerow._export.c import c_header
 from hedgerow._export.javascript import javascript_module
-from hedgerow._export.lightgbm_text import lightgbm_text
-from hedgerow._export.onnx import onnx_bytes
+from hedgerow._export.lightgbm_text import lightgbm_refusal, lightgbm_text
+from hedgerow._export.onnx import onnx_bytes, onnx_refusal
 from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
-from hedgerow._export.sql import sql_query
-from hedgerow._export.xgboost_json import xgboost_json
+from hedgerow._export.sql import sql_query, sql_refusal
+from hedgerow._export.xgboost_json import xgboost_json, xgboost_refusal
 from hedgerow._model_file.atomic import file_name, write_atomically
-from hedgerow.exceptions import ParameterError
+from hedgerow.exceptions import ExportError, ParameterError
 
 __all__ = ["FORMATS", "ExportFormat", "export"]
 
@@ -39,20 +39,31 @@ class Destination:
 
 @dataclass(frozen=True)
 class Format:
-    """The endings of a format's files, and the function that writes a model."""
+    """The endings of a format's files, what writes a model, and why it cannot, if it cannot."""
 
+    title: str
     suffixes: tuple[str, ...]
     write: Callable[[PortableModel, Destination], str | bytes]
+    refusal: Callable[[PortableModel], str | None] = lambda _: None
 
 
 FORMATS: dict[ExportFormat, Format] = {
-    "c": Format((".h",), lambda model, to: c_header(model, to.name)),
-    "javascript": Format((".js", ".mjs"), lambda model, _: javascript_module(model)),
-    "lightgbm": Format((".txt",), lambda model, _: lightgbm_text(model)),
-    "onnx": Format((".onnx",), lambda model, _: onnx_bytes(model)),
-    "python": Format((".py",), lambda model, _: python_source(model)),
-    "sql": Format((".sql",), lambda model, to: sql_query(model, to.table, to.keep)),
-    "xgboost": Format((".xgb.json",), lambda model, _: xgboost_json(model)),
+    "c": Format("C", (".h",), lambda model, to: c_header(model, to.name)),
+    "javascript": Format("JavaScript", (".js", ".mjs"), lambda model, _: javascript_module(model)),
+    "lightgbm": Format(
+        *("LightGBM's text format", (".txt",), lambda model, _: lightgbm_text(model)),
+        lightgbm_refusal,
+    ),
+    "onnx": Format("ONNX", (".onnx",), lambda model, _: onnx_bytes(model), onnx_refusal),
+    "python": Format("Python", (".py",), lambda model, _: python_source(model)),
+    "sql": Format(
+        *("SQL", (".sql",), lambda model, to: sql_query(model, to.table, to.keep)),
+        sql_refusal,
+    ),
+    "xgboost": Format(
+        *("XGBoost's JSON", (".xgb.json",), lambda model, _: xgboost_json(model)),
+        xgboost_refusal,
+    ),
 }
 
 
@@ -67,8 +78,21 @@ def export(
     """Write a fitted tree model in the format of another program; see `Estimator.export`."""
     file = Path(file_name(path))
     writer = FORMATS[_format_of(file, format)]
-    written = writer.write(portable(estimator), Destination(file.stem, table, keep))
+    model = portable(estimator)
+    _require_support(writer, model)
+    written = writer.write(model, Destination(file.stem, table, keep))
     write_atomically(str(file), written.encode() if isinstance(written, str) else written)
+
+
+def _require_support(writer: Format, model: PortableModel) -> None:
+    reason = writer.refusal(model)
+    if reason is None:
+        return
+    others = [repr(name) for name, each in FORMATS.items() if each.refusal(model) is None]
+    raise ExportError(
+        f"{writer.title} cannot represent this model: {reason}. The formats that can are "
+        f"{', '.join(others[:-1])} and {others[-1]}."
+    )
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002
