@@ -8,6 +8,7 @@ in order. What differs:
   the first addition of a prediction here, too.
 - There, a missing or unknown category always goes right. A split that sends it left is written with
   its children exchanged: the set lists the categories that go right here.
+- LightGBM reads numbers of at most 1e-35 in absolute value as 0, which no threshold can undo.
 - Leaves have one value: a tree with a value for each output becomes a tree for each output.
 """
 
@@ -32,7 +33,6 @@ _OBJECTIVES = {
     "half_sigmoid": "binary sigmoid:2",
     "softmax": "multiclass num_class:{n}",
 }
-_ZERO = float(np.float32(1e-35))  # numbers up to here are 0 to LightGBM
 _INDEPENDENT = {"sigmoid": "multiclassova num_class:{n} sigmoid:1"}
 
 
@@ -60,12 +60,6 @@ def lightgbm_refusal(model: PortableModel) -> str | None:
         return (
             f"LightGBM has no objective with {ensemble.n_outputs} outputs whose predictions are "
             f"computed from scores by {model.link!r}"
-        )
-    tiny = (ensemble.threshold != 0) & (np.abs(ensemble.threshold) < _ZERO)
-    if tiny.any():
-        return (
-            f"it splits at {float(ensemble.threshold[tiny][0])!r}, and LightGBM reads all numbers "
-            f"of at most {_ZERO:.0e} in absolute value as 0. Multiply the column by a large number"
         )
     return next(filter(None, map(_refusal_of_column, model.columns)), None)
 

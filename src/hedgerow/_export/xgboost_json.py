@@ -187,9 +187,9 @@ def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
         int(number[node]): np.flatnonzero(each if each.all() else ~each).tolist()
         for node, each in zip(nodes.tolist(), is_left, strict=True)
     }
-    arrays = {name: getattr(tree, name)[order] for name in _OF_NODES}
+    arrays: dict[str, Any] = {name: getattr(tree, name)[order] for name in _OF_NODES}
     left, right = number[tree.left], number[tree.right]
-    children = {
+    children: dict[str, Any] = {
         "left": np.where(exchanged, right, left)[order],
         "right": np.where(exchanged, left, right)[order],
         "missing_left": (tree.missing_left ^ exchanged)[order],
