@@ -32,7 +32,8 @@ def main() -> None:
         lite = sqlite3.connect(":memory:")
         frame.to_sql("t", lite, index=False)
         duck = duckdb.connect(config={"threads": 1})
-        duck.register("t", frame)
+        duck.register("frame", frame)
+        duck.execute("CREATE TABLE t AS SELECT * FROM frame")
         print(f"{name}: {len(query) / 1e6:.1f} MB")
         for database, connection in (("SQLite", lite), ("DuckDB", duck)):
             begin = time.process_time()
