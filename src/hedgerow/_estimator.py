@@ -152,7 +152,8 @@ class Estimator(BaseEstimator):
         the default trees and bagging of histogram-based trees can be exported; support vector
         machines and neighbours as ONNX. The exported model
         predicts the same as this one, bit for bit, with these exceptions: ONNX, SQL and AdaBoost
-        with 'SAMME' agree up to rounding errors, and XGBoost up to rounding errors of float32.
+        agree up to rounding errors, XGBoost and models that were read from XGBoost up to rounding
+        errors of float32.
 
         Parameters
         ----------

@@ -6,9 +6,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from export.models import KINDS, model, prediction, rows
-
-ONNX_KINDS = [kind for kind in KINDS if kind != "linear_leaves"]
+from export.models import model, prediction, rows
 
 
 def session(estimator, folder):
@@ -26,8 +24,8 @@ def columns(frame, texts=("colour",), missing="NaN"):
     }
 
 
-@pytest.mark.parametrize("kind", ONNX_KINDS)
-def test_onnxruntime_predicts_as_the_model(kind, tmp_path):
+@pytest.mark.parametrize("kind", ["two_classes", "three_classes", "two_targets", "forest"])
+def test_the_graph_names_its_outputs_and_labels_rows(kind, tmp_path):
     frame, estimator = rows(kind), model(kind)
     graph = session(estimator, tmp_path)
     names = [output.name for output in graph.get_outputs()]

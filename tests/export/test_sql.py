@@ -1,61 +1,16 @@
-"""Exported queries return what the model predicts, up to the rounding of the database."""
+"""Exported queries: many trees, deep trees, names; test_readers.py compares predictions."""
 
+import json
 import sqlite3
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
-from export.models import KINDS, model, prediction, rows
-
-SQL_KINDS = [kind for kind in KINDS if kind != "quantiles"]
-
-
-def query(kind, folder):
-    model(kind).export(folder / "model.sql", table="some rows", keep=["id"])
-    return (folder / "model.sql").read_text(encoding="utf-8")
-
-
-def numbered(kind):
-    return rows(kind).reset_index(names="id")
-
-
-@pytest.mark.parametrize("kind", SQL_KINDS)
-def test_duckdb_predicts_as_the_model(kind, tmp_path):
-    with duckdb.connect() as database:
-        frame = numbered(kind)
-        database.register("some rows", frame)
-        # In a registered frame NaN stays NaN.
-        database.execute(
-            'CREATE TABLE t AS SELECT * REPLACE (nullif("size", \'nan\'::DOUBLE) AS "size") '
-            'FROM "some rows"'
-        )
-        found = database.execute(query(kind, tmp_path).replace('"some rows"', "t")).fetchnumpy()
-    _compare(kind, found)
-
-
-@pytest.mark.parametrize("kind", SQL_KINDS)
-def test_sqlite_predicts_as_the_model(kind, tmp_path):
-    frame = numbered(kind)
-    records = frame.astype(object).where(frame.notna(), None)
-    database = sqlite3.connect(":memory:")
-    columns = ", ".join(f'"{name}"' for name in frame)
-    database.execute(f'CREATE TABLE "some rows" ({columns})')
-    marks = ", ".join("?" * len(frame.columns))
-    database.executemany(f'INSERT INTO "some rows" VALUES ({marks})', records.values.tolist())
-    cursor = database.execute(query(kind, tmp_path))
-    names = [column[0] for column in cursor.description]
-    found = dict(zip(names, np.array(cursor.fetchall(), float).T, strict=True))
-    database.close()
-    _compare(kind, found)
-
-
-def _compare(kind, found):
-    order = np.argsort(found.pop("id"))
-    matrix = np.column_stack(list(found.values()))[order]
-    np.testing.assert_allclose(matrix, prediction(kind, rows(kind)), rtol=1e-12, atol=1e-12)
+from export.models import model
+from hedgerow._export.portable import portable
+from hedgerow._export.sql import _nesting
 
 
 def test_many_trees_are_added_in_steps(tmp_path):
@@ -94,3 +49,66 @@ def test_kept_columns_may_have_any_name(tmp_path):
 def test_quantiles_are_refused(tmp_path):
     with pytest.raises(hr.ExportError, match="quantiles"):
         model("quantiles").export(tmp_path / "model.sql", table="t")
+
+
+def test_a_chain_of_2000_levels_is_one_flat_expression(tmp_path):
+    """Its nesting is that of one split, in every database."""
+    x = np.arange(2_001.0)
+    n = 2 * len(x) - 1
+    inner = np.arange(0, n - 1, 2)
+    left, right = np.full(n, -1), np.full(n, -1)
+    left[inner], right[inner] = inner + 1, inner + 2
+    conditions = np.where(left >= 0, np.arange(n) // 2 + 0.5, (np.arange(n) // 2) % 7)
+    zeros = [0] * n
+    parents = np.full(n, 2147483647)
+    parents[left[inner]] = parents[right[inner]] = inner
+    document = json.loads(_stump_of_xgboost(tmp_path))
+    tree = document["learner"]["gradient_booster"]["model"]["trees"][0]
+    tree |= {
+        "left_children": left.tolist(),
+        "right_children": right.tolist(),
+        "split_conditions": conditions.tolist(),
+        "split_indices": zeros,
+        "split_type": zeros,
+        "default_left": zeros,
+        "base_weights": zeros,
+        "loss_changes": zeros,
+        "sum_hessian": [1.0] * n,
+        "parents": parents.tolist(),
+    }
+    tree["tree_param"]["num_nodes"] = str(n)
+    (tmp_path / "chain.xgb.json").write_text(json.dumps(document))
+    chain = hr.read_model(tmp_path / "chain.xgb.json")
+    chain.export(tmp_path / "chain.sql", table="t")
+    text = (tmp_path / "chain.sql").read_text(encoding="utf-8")
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE t (x0)")
+    database.executemany("INSERT INTO t VALUES (?)", [[value] for value in x.tolist()])
+    found = np.array(database.execute(text).fetchall())[:, 0]
+    database.close()
+    np.testing.assert_array_equal(np.sort(found), np.sort(chain.predict(x[:, np.newaxis])))
+
+
+def _stump_of_xgboost(folder):
+    X = np.arange(20.0)[:, np.newaxis]
+    stump = hr.GradientBoostingRegressor(n_estimators=1, max_leaves=2, min_samples_leaf=1)
+    stump.fit(X, X[:, 0]).export(folder / "stump.xgb.json")
+    return (folder / "stump.xgb.json").read_text(encoding="utf-8")
+
+
+def test_nesting_grows_with_the_logarithm_of_the_leaves():
+    for kind in ("deep tree", "deep forest"):
+        ensemble = portable(model(kind)).ensemble
+        for t in range(ensemble.n_trees):
+            tree = ensemble.tree(t)
+            assert _nesting(tree)[0] <= np.log2(tree.n_leaves)
+
+
+def test_nul_is_refused(tmp_path):
+    frame = pd.DataFrame({"a": ["x\0y", "z"] * 30, "b": np.arange(60.0)})
+    tree = hr.DecisionTreeRegressor(max_depth=2).fit(frame, frame["b"])
+    with pytest.raises(hr.ExportError, match="NUL"):
+        tree.export(tmp_path / "tree.sql", table="t")
+    numbers = hr.DecisionTreeRegressor(max_depth=2).fit(frame[["b"]], frame["b"])
+    with pytest.raises(hr.ParameterError, match="NUL"):
+        numbers.export(tmp_path / "tree.sql", table="a\0b")

@@ -1,4 +1,6 @@
-"""XGBoost reads an exported model: the same decisions, and scores up to float32."""
+"""XGBoost's JSON: leaves, names and what is refused; test_readers.py compares predictions."""
+
+import json
 
 import numpy as np
 import pandas as pd
@@ -7,12 +9,6 @@ import xgboost
 
 import hedgerow as hr
 from export.models import model, rows, table
-
-KINDS = (
-    *("regressor", "poisson", "two_classes", "exponential", "three_classes", "vector_leaves"),
-    *("multilabel", "two_targets", "no_split", "forest", "extra_trees", "two_class_forest", "tree"),
-    *("symmetric", "averaged", "averaged_classes"),
-)
 
 
 def booster(estimator, folder):
@@ -39,19 +35,6 @@ def matrix(frame):
     return xgboost.DMatrix(frame, enable_categorical=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_xgboost_predicts_as_the_model(kind, tmp_path):
-    frame, estimator = known_rows(kind), model(kind)
-    found = booster(estimator, tmp_path).predict(matrix(frame))
-    if hasattr(estimator, "predict_proba"):
-        expected = estimator.predict_proba(frame)
-        # One score is the probability of the second class.
-        expected = expected[:, 1] if found.ndim == 1 else expected
-    else:
-        expected = estimator.predict(frame)
-    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
-
-
 def test_every_row_ends_in_the_same_leaf(tmp_path):
     frame, estimator = known_rows("regressor"), model("regressor")
     found = booster(estimator, tmp_path).predict(matrix(frame), pred_leaf=True)
@@ -71,13 +54,60 @@ def test_a_split_between_all_categories_and_missing_values(tmp_path):
     np.testing.assert_array_equal(read.predict(frame), y)
 
 
-def test_what_xgboost_cannot_hold_is_refused(tmp_path):
-    for kind, reason in (
-        ("linear_leaves", "linear_leaves"),
-        ("temperature", "calibration"),
-        ("target_statistics", "target statistics"),
-        ("quantiles", "sorted"),
-    ):
-        with pytest.raises(hr.ExportError, match=reason):
+def test_siblings_are_adjacent_in_every_tree(tmp_path):
+    for kind in ("deep tree", "deep forest", "XGBoost", "scikit-learn forest", "deep SAMME"):
+        model(kind).export(tmp_path / "model.xgb.json")
+        document = json.loads((tmp_path / "model.xgb.json").read_text(encoding="utf-8"))
+        for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+            left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+            np.testing.assert_array_equal(right[left >= 0], left[left >= 0] + 1)
+
+
+def test_names_outside_ascii_are_those_of_the_table(tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["größe", "面 积"])
+    frame = frame.astype(np.float32)
+    tree = hr.DecisionTreeRegressor(max_depth=3).fit(frame, frame["größe"])
+    found = booster(tree, tmp_path).predict(xgboost.DMatrix(frame))
+    np.testing.assert_allclose(found, tree.predict(frame), rtol=1e-6)
+
+
+def test_an_array_needs_no_names(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
+    tree = hr.DecisionTreeRegressor(max_depth=3).fit(X, X[:, 0])
+    found = booster(tree, tmp_path).predict(xgboost.DMatrix(X))
+    np.testing.assert_allclose(found, tree.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["a[0]", "a]", "a<b", "a\x01"])
+def test_names_that_xgboost_refuses_are_an_error(name, tmp_path):
+    frame = pd.DataFrame({name: np.arange(50.0)})
+    tree = hr.DecisionTreeRegressor(max_depth=2).fit(frame, np.arange(50.0))
+    with pytest.raises(hr.ExportError, match="does not allow the column name"):
+        tree.export(tmp_path / "model.xgb.json")
+
+
+def test_categories_that_xgboost_itself_confuses_are_refused(tmp_path):
+    """XGBoost cuts the bytes of its own file; if it no longer does, export them."""
+    frame = pd.DataFrame({"city": pd.Categorical(["a", "é", "c"] * 30)})
+    y = (frame["city"] == "é").to_numpy(float)
+    own = xgboost.train({}, xgboost.DMatrix(frame, y, enable_categorical=True), 1)
+    saved = json.loads(own.save_raw("json").decode())
+    (encoded,) = saved["learner"]["gradient_booster"]["model"]["cats"]["enc"]
+    assert len(encoded["values"]) < len("aéc".encode())
+    tree = hr.DecisionTreeRegressor(max_depth=2).fit(frame, y)
+    with pytest.raises(hr.ExportError, match=r"'é'.*XGBoost itself.*\. Rename"):
+        tree.export(tmp_path / "model.xgb.json")
+    with pytest.raises(hr.ModelFileError, match="XGBoost itself"):
+        hr.from_xgboost(own)
+
+
+def test_a_refusal_lists_the_formats_that_can(tmp_path):
+    reasons = {
+        "temperature": "'c', 'javascript', 'onnx', 'python' and 'sql'",
+        "linear_leaves": "'c', 'javascript', 'python' and 'sql'",
+        "quantiles": "'c', 'javascript', 'onnx' and 'python'",
+    }
+    for kind, formats in reasons.items():
+        with pytest.raises(hr.ExportError, match=f"that can are {formats}"):
             model(kind).export(tmp_path / "model.xgb.json")
     assert not list(tmp_path.iterdir())

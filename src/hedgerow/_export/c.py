@@ -22,8 +22,9 @@ _LINKS = {
     "half_sigmoid": _EACH.replace("{value}", "{p}_sigmoid(2.0 * scores[k])"),
     "softmax": "{p}_softmax(scores);",
 }
-# Why a letter is written as an octal escape: "\x" would swallow hexadecimal digits that follow.
-_PLAIN = re.compile(rb"[ !#-\[\]-~]")
+# Letters that need no octal escape; "\x" would swallow hexadecimal digits that follow. "??/" and
+# the like are other letters in strict C and in C++ before C++17, so "?" is none of these.
+_PLAIN = re.compile(rb"[ !#->@-\[\]-~]")
 
 
 def c_header(model: PortableModel, name: str) -> str:
@@ -152,8 +153,12 @@ def _indented(statements: Iterable[str]) -> str:
 
 
 def _numbers(values: Iterable[float]) -> str:
-    """Return numbers that C reads to the last bit; an array of C has at least one."""
-    return _list("NAN" if np.isnan(value) else float(value).hex() for value in values) or "0.0"
+    """Return numbers that C reads to the last bit; an array of C has at least one.
+
+    C++ has no hexadecimal numbers before C++17. Of 17 digits, a compiler makes the same number even
+    if it rounds to an extended precision first.
+    """
+    return _list("NAN" if np.isnan(value) else f"{value:.16e}" for value in values) or "0.0"
 
 
 def _string(text: str) -> str:

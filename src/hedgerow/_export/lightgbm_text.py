@@ -8,6 +8,7 @@ in order. What differs:
   the first addition of a prediction here, too.
 - There, a missing or unknown category always goes right. A split that sends it left is written with
   its children exchanged: the set lists the categories that go right here.
+- LightGBM reads numbers of at most 1e-35 in absolute value as 0, which no threshold can undo.
 - Leaves have one value: a tree with a value for each output becomes a tree for each output.
 """
 
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from hedgerow._data.names import without_spaces
 from hedgerow._export.portable import PortableColumn, PortableModel
 from hedgerow._tree.structure import Tree
-from hedgerow.exceptions import ExportError
 
 _CATEGORICAL, _DEFAULT_LEFT, _NAN_IS_MISSING = 1, 2, 8  # decision_type
 _OBJECTIVES = {
@@ -38,7 +38,6 @@ _INDEPENDENT = {"sigmoid": "multiclassova num_class:{n} sigmoid:1"}
 
 def lightgbm_text(model: PortableModel) -> str:
     """Return the text of a model file of LightGBM."""
-    _check(model)
     trees = [_tree_text(i, fields) for i, fields in enumerate(_trees(model))]
     sizes = " ".join(str(len(tree.encode())) for tree in trees)
     header = "\n".join([*_header(model), f"tree_sizes={sizes}", "", ""])
@@ -50,39 +49,38 @@ def lightgbm_text(model: PortableModel) -> str:
     )
 
 
-def _check(model: PortableModel) -> None:
-    reasons = {
-        "linear_leaves": model.ensemble.slopes is not None,
-        "calibration": model.calibration is not None,
-    }
-    for parameter, is_used in reasons.items():
-        if is_used:
-            raise ExportError(
-                f"LightGBM's text format cannot represent {parameter}. Export the model as 'c', "
-                "'javascript', 'python' or 'sql'."
-            )
-    for column in model.columns:
-        if column.numbers is not None and not column.is_set:
-            raise ExportError(
-                f"LightGBM's text format cannot represent this model: the categories of column "
-                f"{column.name!r} are encoded by target statistics. Fit it with a larger "
-                "max_categories, or export it as 'c', 'javascript', 'python' or 'sql'."
-            )
-        if column.has_unknown_bin:
-            raise ExportError(
-                "LightGBM's text format cannot represent this model: unknown categories of column "
-                f"{column.name!r} do not take the same branch as missing values. Export it as 'c', "
-                "'javascript', 'python' or 'sql'."
-            )
-        _check_name(column.name)
-
-
-def _check_name(name: str) -> None:
-    if any(letter in name for letter in '",:[]{}'):
-        raise ExportError(
-            f"LightGBM does not allow the column name {name!r}: a name must not contain any of "
-            '" , : [ ] { }.'
+def lightgbm_refusal(model: PortableModel) -> str | None:
+    """Return why LightGBM's text format cannot hold a model."""
+    ensemble, links = model.ensemble, _links(model)
+    if ensemble.slopes is not None:
+        return "it cannot represent linear_leaves"
+    if model.calibration is not None:
+        return "it cannot represent calibration"
+    if model.link not in links and model.link not in ("identity", "margin"):
+        return (
+            f"LightGBM has no objective with {ensemble.n_outputs} outputs whose predictions are "
+            f"computed from scores by {model.link!r}"
         )
+    return next(filter(None, map(_refusal_of_column, model.columns)), None)
+
+
+def _refusal_of_column(column: PortableColumn) -> str | None:
+    if column.numbers is not None and not column.is_set:
+        return (
+            f"the categories of column {column.name!r} are encoded by target statistics. Fit the "
+            "model with a larger max_categories"
+        )
+    if column.has_unknown_bin:
+        return (
+            f"unknown categories of column {column.name!r} do not take the same branch as missing "
+            "values"
+        )
+    if any(letter in column.name for letter in '",:[]{}'):
+        return (
+            f"LightGBM does not allow the column name {column.name!r}, because names must not "
+            'contain any of " , : [ ] { }'
+        )
+    return None
 
 
 def _header(model: PortableModel) -> Iterator[str]:
@@ -104,17 +102,14 @@ def _header(model: PortableModel) -> Iterator[str]:
 
 def _objective(model: PortableModel) -> str | None:
     """Return the objective whose link is the model's; None: predictions are the scores."""
-    n_outputs = model.ensemble.n_outputs
-    links = _OBJECTIVES
-    if n_outputs > 1 and model.link != "softmax":
-        links = _INDEPENDENT
-    if model.link not in links and model.link not in ("identity", "margin"):
-        raise ExportError(
-            f"LightGBM's text format cannot represent this model: it has no objective with "
-            f"{n_outputs} outputs whose predictions are computed from scores by {model.link!r}."
-        )
-    objective = links.get(model.link)
-    return None if objective is None else objective.format(n=n_outputs)
+    objective = _links(model).get(model.link)
+    return None if objective is None else objective.format(n=model.ensemble.n_outputs)
+
+
+def _links(model: PortableModel) -> dict[str, str]:
+    """Return the objective of each link, for models with as many outputs."""
+    is_joint = model.ensemble.n_outputs == 1 or model.link == "softmax"
+    return _OBJECTIVES if is_joint else _INDEPENDENT
 
 
 def _feature_info(column: PortableColumn) -> str:

@@ -21,20 +21,27 @@ from hedgerow._export.onnx_graph import ML, OnnxGraph, label_values
 from hedgerow._export.portable import PortableColumn, PortableModel
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
-from hedgerow.exceptions import ExportError
 
 _LESS_OR_EQUAL, _SUM = 0, 1  # of TreeEnsemble
 _MEMBER, _OTHER = 0.0, 1.0
 _MISSING_TEXTS = ("", "NaN", "<missing>", "<missing value>")
 
 
+def onnx_refusal(model: PortableModel) -> str | None:
+    """Return why ONNX cannot hold a model."""
+    if model.ensemble.slopes is not None:
+        return "it cannot represent linear_leaves"
+    for column in model.columns:
+        if set(_MISSING_TEXTS) <= set(column.labels):
+            return (
+                f"ONNX has no missing strings, and all texts that could stand for them, "
+                f"{', '.join(map(repr, _MISSING_TEXTS))}, are categories of column {column.name!r}"
+            )
+    return None
+
+
 def onnx_bytes(model: PortableModel) -> bytes:
     """Return the bytes of an ONNX model."""
-    if model.ensemble.slopes is not None:
-        raise ExportError(
-            "ONNX cannot represent linear_leaves. Export the model as 'c', 'javascript', 'python' "
-            "or 'sql'."
-        )
     graph = OnnxGraph()
     features, place = _features(graph, model)
     scores = _scores(graph, model, features, place)

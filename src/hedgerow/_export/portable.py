@@ -99,6 +99,8 @@ class PortableModel:
         predicted as well.
     prediction_names : tuple of str
         A name for each number of a prediction: a class, or an output.
+    has_names : bool
+        Whether the columns had names in the table of the fit, or are numbered here.
     """
 
     kind: str
@@ -111,6 +113,7 @@ class PortableModel:
     classes: tuple[NDArray[Any], ...] = ()
     pairs: tuple[int, ...] = ()
     prediction_names: tuple[str, ...]
+    has_names: bool = True
 
     @property
     def n_predictions(self) -> int:
@@ -179,6 +182,7 @@ def _boosted(estimator: GradientBoosting) -> PortableModel:
         classes=classes,
         pairs=pairs,
         prediction_names=names,
+        has_names=not model.schema.has_no_names,
     )
 
 
@@ -212,6 +216,7 @@ def _committee(estimator: Estimator, model: TreeCommittee) -> PortableModel:
         classes=(classes,),
         pairs=(0,) if are_two else (),
         prediction_names=_texts(classes),
+        has_names=not model.schema.has_no_names,
     )
 
 
@@ -227,6 +232,7 @@ def _averaged(
         classes=classes,
         pairs=pairs,
         prediction_names=names,
+        has_names=not model.schema.has_no_names,
     )
 
 

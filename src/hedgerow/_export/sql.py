@@ -1,9 +1,13 @@
 """A model as one SQL query, for scoring inside a database.
 
-It uses what SQLite, DuckDB and PostgreSQL have in common. Trees are nested CASE expressions, one
-column for each, in common table expressions of at most some hundred trees: databases limit the
-depth of an expression and the number of columns. Sums are of float64 in the order of the trees, and
-exp is the database's.
+It uses what SQLite, DuckDB and PostgreSQL have in common. Databases limit how deep expressions
+nest, and the time that they take to plan a query can grow with the square of its largest part:
+
+- A tree is a CASE with a branch for each split on one long path, so that only the shorter side of a
+  split is an expression inside another: nesting grows with the logarithm of the number of leaves.
+- A part of the query adds up some trees for all rows, and the parts are added up at the end.
+
+Sums are of float64, in an order that the database chooses, and exp is the database's.
 """
 
 from __future__ import annotations
@@ -15,9 +19,20 @@ from numpy.typing import NDArray
 
 from hedgerow._export.portable import PortableColumn, PortableModel
 from hedgerow._tree.structure import Tree
-from hedgerow.exceptions import ExportError, ParameterError
+from hedgerow.exceptions import ParameterError
 
-_TREES_AT_A_TIME = 200
+_LEAVES_OF_A_PART = 500  # DuckDB plans parts of 300 and of 700 leaves equally fast
+_MOST_PARTS = 400  # SQLite allows 500 terms of a union
+
+
+def sql_refusal(model: PortableModel) -> str | None:
+    """Return why SQL cannot hold a model."""
+    if model.link == "sorted" and model.ensemble.n_outputs > 1:
+        return "SQL cannot sort the predicted quantiles of a row; fit a model for each quantile"
+    texts = [column.name for column in model.columns]
+    texts += [label for c in model.columns for label in c.labels if isinstance(label, str)]
+    with_nul = [text for text in (*texts, *model.prediction_names) if "\0" in text]
+    return f"databases allow no NUL, which {with_nul[0]!r} contains" if with_nul else None
 
 
 def sql_query(model: PortableModel, table: str | None, keep: Sequence[str]) -> str:
@@ -30,15 +45,15 @@ def sql_query(model: PortableModel, table: str | None, keep: Sequence[str]) -> s
         raise ParameterError("table=None is not allowed for SQL: pass the name of the table.")
     if isinstance(keep, str) or not all(isinstance(column, str) for column in keep):
         raise ParameterError(f"keep={keep!r} is not allowed; it must be a list of column names.")
-    if model.link == "sorted" and model.ensemble.n_outputs > 1:
-        raise ExportError("SQL cannot sort the predicted quantiles of a row; export each quantile.")
+    if any("\0" in name for name in (table, *keep)):
+        raise ParameterError("table and keep must not contain NUL, which databases do not allow.")
     comment = [
         f"-- A {model.kind} as a query, written by {model.origin}.",
         "-- NULL is a missing value; other values that are not numbers (NaN) must be NULL, too.",
     ]
     kept = {f"k{i}": _quoted(name) for i, name in enumerate(keep)}
     *inner, last = _steps(model, _quoted(table), kept)
-    tables = ",\n".join(f"{alias} AS (\n{query}\n)" for alias, query in inner)
+    tables = ",\n".join(f"{alias} AS {query}" for alias, query in inner)
     return "\n".join([*comment, f"WITH {tables}", f"{last[1]};", ""])
 
 
@@ -48,27 +63,46 @@ def _steps(model: PortableModel, table: str, kept: dict[str, str]) -> Iterator[t
     Columns to keep have other names on the way, since the table's may be those of the steps.
     """
     ensemble = model.ensemble
-    features = [f"f{j}" for j in range(ensemble.n_features)]
     scores = [f"s{k}" for k in range(ensemble.n_outputs)]
-    base = [f"{_number(b)} AS {s}" for b, s in zip(ensemble.base_score, scores, strict=True)]
     own = [f"{name} AS {alias}" for alias, name in kept.items()]
-    yield "step0", _select([*own, *_feature_columns(model), *base], table)
-    at = 0
-    for begin in range(0, ensemble.n_trees, _TREES_AT_A_TIME):
-        chunk = range(begin, min(begin + _TREES_AT_A_TIME, ensemble.n_trees))
-        trees = [
-            f"{_expression(model, ensemble.tree(t), 0, k)} AS t{t}_{k}"
-            for t in chunk
-            for k in range(model.width)
-        ]
-        yield f"step{at + 1}", _select([*kept, *features, *scores, *trees], f"step{at}")
-        sums = [_sum(model, chunk, output) for output in range(ensemble.n_outputs)]
-        yield f"step{at + 2}", _select([*kept, *features, *sums], f"step{at + 1}")
-        at += 2
+    numbered = _select(["row_number() OVER () AS r", *own, *_feature_columns(model)], table)
+    # Two readings of the table might number its rows differently.
+    yield "features", f"MATERIALIZED (\n{numbered}\n)"
+    parts = [_select(["r", *sums], "features") for sums in _parts(model)]
+    union = "\nUNION ALL\n".join(parts)
+    yield "parts", f"(\n{union}\n)"
+    totals = [
+        f"{_number(base)} + sum({score}) AS {score}"
+        for base, score in zip(ensemble.base_score, scores, strict=True)
+    ]
+    yield "scores", f"(\n{_select(['r', *totals], 'parts')}\nGROUP BY r\n)"
     linked = [f"{p} AS p{k}" for k, p in enumerate(_linked(model, scores))]
-    yield f"step{at + 1}", _select([*kept, *linked], f"step{at}")
+    joined = "features JOIN scores ON scores.r = features.r"
+    yield "predictions", f"(\n{_select([*kept, *linked], joined)}\n)"
     restored = [f"{alias} AS {name}" for alias, name in kept.items()]
-    yield "", _select([*restored, *_named(model)], f"step{at + 1}")
+    yield "", _select([*restored, *_named(model)], "predictions")
+
+
+def _parts(model: PortableModel) -> Iterator[list[str]]:
+    """Yield the sums of some of the trees, one for each output."""
+    ensemble, width = model.ensemble, model.width
+    size = max(_LEAVES_OF_A_PART, width * ensemble.n_leaves // _MOST_PARTS)
+    terms: list[list[str]] = [[] for _ in range(ensemble.n_outputs)]
+    n_leaves = 0
+    for t in range(ensemble.n_trees):
+        tree = ensemble.tree(t)
+        nesting = _nesting(tree)
+        for k in range(width):
+            terms[ensemble.tree_output[t] + k].append(_expression(tree, nesting, 0, k))
+        n_leaves += width * tree.n_leaves
+        if n_leaves >= size and t + 1 < ensemble.n_trees:
+            yield _sums(terms)
+            terms, n_leaves = [[] for _ in terms], 0
+    yield _sums(terms)
+
+
+def _sums(terms: list[list[str]]) -> list[str]:
+    return [f"{' + '.join(each) or '0e0'} AS s{k}" for k, each in enumerate(terms)]
 
 
 def _select(columns: Sequence[str], table: str) -> str:
@@ -104,20 +138,42 @@ def _is_label(name: str, label: object) -> str:
     return f"{name} = {label!r}"
 
 
-def _expression(model: PortableModel, tree: Tree, node: int, k: int) -> str:
-    if tree.feature[node] < 0:
-        return _leaf(tree, node, k)
+def _nesting(tree: Tree) -> NDArray[np.int64]:
+    """Return how deep the expression of each subtree nests: its Strahler number.
+
+    The side that nests deeper continues the CASE of its parent, the other is inside of it.
+    """
+    nesting = np.zeros(tree.n_nodes, np.int64)
+    for node in np.flatnonzero(tree.feature >= 0)[::-1]:  # children come after their parents
+        left, right = nesting[tree.left[node]], nesting[tree.right[node]]
+        nesting[node] = max(left, right, min(left, right) + 1)
+    return nesting
+
+
+def _expression(tree: Tree, nesting: NDArray[np.int64], node: int, k: int) -> str:
+    branches = []
+    while tree.feature[node] >= 0:
+        left, right = int(tree.left[node]), int(tree.right[node])
+        is_left = bool(nesting[left] <= nesting[right])
+        inside, node, at = (left, right, node) if is_left else (right, left, node)
+        test = _test(tree, at, is_left)
+        branches.append(f"WHEN {test} THEN {_expression(tree, nesting, inside, k)}")
+    leaf = _leaf(tree, node, k)
+    return f"CASE {' '.join(branches)} ELSE {leaf} END" if branches else leaf
+
+
+def _test(tree: Tree, node: int, is_left: bool) -> str:
+    """Return the condition of going left, or that of going right."""
     feature = f"f{tree.feature[node]}"
-    if tree.category_set[node] >= 0:
-        members = _members(tree.category_bits[tree.category_set[node]])
-        test = f"{feature} IN ({', '.join(members)})" if members else "1 = 0"
+    if tree.category_set[node] < 0:
+        test = f"{feature} {'<=' if is_left else '>'} {_number(tree.threshold[node])}"
     else:
-        test = f"{feature} <= {_number(tree.threshold[node])}"
-    if tree.missing_left[node]:
-        test = f"{feature} IS NULL OR {test}"
-    left = _expression(model, tree, int(tree.left[node]), k)
-    right = _expression(model, tree, int(tree.right[node]), k)
-    return f"CASE WHEN {test} THEN {left} ELSE {right} END"
+        members = _members(tree.category_bits[tree.category_set[node]])
+        nothing = "1 = 0" if is_left else f"{feature} IS NOT NULL"
+        listed = f"{feature} {'' if is_left else 'NOT '}IN ({', '.join(members)})"
+        test = listed if members else nothing
+    # A comparison with NULL is not true.
+    return f"{feature} IS NULL OR {test}" if tree.missing_left[node] == is_left else test
 
 
 def _leaf(tree: Tree, node: int, k: int) -> str:
@@ -136,14 +192,6 @@ def _leaf(tree: Tree, node: int, k: int) -> str:
 
 def _members(bits: NDArray[np.uint32]) -> list[str]:
     return [str(b) for b in range(256) if int(bits[b >> 5]) >> (b & 31) & 1]
-
-
-def _sum(model: PortableModel, chunk: range, output: int) -> str:
-    if model.width > 1:
-        terms = [f"t{t}_{output}" for t in chunk]
-    else:
-        terms = [f"t{t}_0" for t in chunk if model.ensemble.tree_output[t] == output]
-    return f"{' + '.join([f's{output}', *terms])} AS s{output}"
 
 
 def _linked(model: PortableModel, scores: Sequence[str]) -> list[str]:

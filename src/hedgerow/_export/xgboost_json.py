@@ -6,12 +6,14 @@ exactly, and leaf values are rounded. What differs:
 - There, a number goes left if it is below the threshold, here also if it is equal: the threshold is
   the next float32 above the largest that goes left.
 - There, the sets of splits list the categories that go right.
+- There, the right child of a node is the one after its left child: nodes are renumbered.
 - Base scores are added to the leaves of the first trees.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,7 +24,6 @@ from numpy.typing import NDArray
 from hedgerow._export.portable import PortableColumn, PortableModel
 from hedgerow._tree.structure import Tree
 from hedgerow._types import Floats
-from hedgerow.exceptions import ExportError
 
 _VERSION = [3, 1, 0]
 _NO_PARENT = 2147483647
@@ -36,12 +37,13 @@ _OBJECTIVES: dict[str, tuple[str, dict[str, Any], str]] = {
     "softmax": ("multi:softprob", {"softmax_multiclass_param": {}}, "0E0"),
 }
 _LINKS = {"half_sigmoid": "sigmoid", "margin": "identity"}
+# What XGBoost refuses in names, and letters that JSON can only escape, which XGBoost cannot read.
+_REFUSED = re.compile(r"[\[\]<\x00-\x07\x0b\x0e-\x1f]")
 
 
 def xgboost_json(model: PortableModel) -> str:
     """Return the text of a model file of XGBoost."""
     link = _LINKS.get(model.link, model.link)
-    _check(model, link)
     name, parameters, base_score = _OBJECTIVES[link]
     n_outputs = model.ensemble.n_outputs
     is_softmax = link == "softmax"
@@ -51,7 +53,7 @@ def xgboost_json(model: PortableModel) -> str:
     document = {
         "learner": {
             "attributes": {"written_by": model.origin},
-            "feature_names": [column.name for column in model.columns],
+            "feature_names": [column.name for column in model.columns] if model.has_names else [],
             "feature_types": ["c" if column.is_set else "float" for column in model.columns],
             "gradient_booster": {
                 "model": {
@@ -77,30 +79,48 @@ def xgboost_json(model: PortableModel) -> str:
         },
         "version": _VERSION,
     }
-    return json.dumps(document, separators=(",", ":"))
+    # XGBoost reads no escapes of letters.
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
-# The properties of nodes that change places with them, beside missing_left.
-_OF_NODES = ("feature", "threshold", "left", "right", "category_set", "value", "gain", "cover")
+# The properties of nodes that change places with them, beside children and missing_left.
+_OF_NODES = ("feature", "threshold", "category_set", "value", "gain", "cover")
 
 
-def _check(model: PortableModel, link: str) -> None:
-    reason = None
+def xgboost_refusal(model: PortableModel) -> str | None:
+    """Return why XGBoost cannot hold a model."""
+    link = _LINKS.get(model.link, model.link)
     if link not in _OBJECTIVES:
-        reason = f"XGBoost has no objective whose predictions are computed from scores by {link!r}"
-    elif model.ensemble.slopes is not None:
-        reason = "XGBoost does not support linear_leaves"
-    elif model.calibration is not None:
-        reason = "XGBoost does not support calibration"
-    for column in model.columns:
-        if column.categories is None:
-            continue
-        if not column.is_set:
-            reason = f"the categories of column {column.name!r} are encoded by target statistics"
-        elif not all(type(label) in (str, int) for label in column.labels):
-            reason = f"the categories of column {column.name!r} are not strings or integers"
-    if reason is not None:
-        raise ExportError(f"XGBoost's JSON cannot represent this model: {reason}.")
+        return f"XGBoost has no objective whose predictions are computed from scores by {link!r}"
+    if model.ensemble.slopes is not None:
+        return "XGBoost does not support linear_leaves"
+    if model.calibration is not None:
+        return "XGBoost does not support calibration"
+    names = model.columns if model.has_names else ()
+    refused = [column.name for column in names if _REFUSED.search(column.name)]
+    if refused:
+        return (
+            f"XGBoost does not allow the column name {refused[0]!r}, because names must not "
+            "contain any of [ ] < and control characters"
+        )
+    return next(filter(None, map(_refusal_of_categories, model.columns)), None)
+
+
+def _refusal_of_categories(column: PortableColumn) -> str | None:
+    if column.categories is None:
+        return None
+    if not column.is_set:
+        return f"the categories of column {column.name!r} are encoded by target statistics"
+    if not all(type(label) in (str, int) for label in column.labels):
+        return f"the categories of column {column.name!r} are not strings or integers"
+    foreign = [label for label in column.labels if isinstance(label, str) and not label.isascii()]
+    if foreign:
+        return (
+            f"column {column.name!r} has the category {foreign[0]!r}, and XGBoost itself confuses "
+            "categories with letters outside ASCII: it takes the number of letters for that of "
+            "bytes. Rename these categories before the fit"
+        )
+    return None
 
 
 def _categories(columns: tuple[PortableColumn, ...]) -> dict[str, Any]:
@@ -160,17 +180,21 @@ def _tree(model: PortableModel, tree: Tree, value: Floats) -> dict[str, Any]:
     nodes = np.flatnonzero(tree.category_set >= 0)
     is_left = [_is_left(model, tree, node) for node in nodes.tolist()]
     # XGBoost allows no empty set. Where only missing values go right, all categories do instead.
-    exchanged = nodes[[each.all() for each in is_left]]
-    order = _exchanging_children(tree, exchanged)
+    exchanged = np.zeros(tree.n_nodes, np.bool_)
+    exchanged[nodes] = [each.all() for each in is_left]
+    order, number = _with_adjacent_siblings(tree, exchanged)
     sets = {
-        int(order[node]): np.flatnonzero(each if each.all() else ~each).tolist()
+        int(number[node]): np.flatnonzero(each if each.all() else ~each).tolist()
         for node, each in zip(nodes.tolist(), is_left, strict=True)
     }
-    missing_left = tree.missing_left.copy()
-    missing_left[exchanged] ^= True
-    arrays = {name: getattr(tree, name)[order] for name in _OF_NODES}
-    tree = replace(tree, **arrays, missing_left=missing_left[order])
-    return _tree_fields(tree, value[order], sorted(sets.items()))
+    arrays: dict[str, Any] = {name: getattr(tree, name)[order] for name in _OF_NODES}
+    left, right = number[tree.left], number[tree.right]
+    children: dict[str, Any] = {
+        "left": np.where(exchanged, right, left)[order],
+        "right": np.where(exchanged, left, right)[order],
+        "missing_left": (tree.missing_left ^ exchanged)[order],
+    }
+    return _tree_fields(replace(tree, **arrays, **children), value[order], sorted(sets.items()))
 
 
 def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
@@ -179,15 +203,22 @@ def _is_left(model: PortableModel, tree: Tree, node: int) -> NDArray[np.bool_]:
     return model.columns[tree.feature[node]].members(bits)
 
 
-def _exchanging_children(tree: Tree, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return an order of all nodes in which the children of some have changed places.
+def _with_adjacent_siblings(
+    tree: Tree, exchanged: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the nodes in the order of XGBoost, and the new number of each; that of -1 is -1.
 
-    The nodes themselves move, since XGBoost expects a left child before the right one.
+    Pairs of siblings are in the order of the first of them, so parents come before children, and
+    most trees of gradient boosting keep their numbers. Some nodes exchange their children.
     """
-    order = np.arange(tree.n_nodes)
-    left, right = tree.left[nodes], tree.right[nodes]
-    order[left], order[right] = right, left
-    return order
+    inner = np.flatnonzero(tree.feature >= 0)
+    pairs = np.column_stack([tree.left[inner], tree.right[inner]]).astype(np.intp)
+    by_number = np.argsort(pairs.min(axis=1))
+    pairs = np.where(exchanged[inner][:, np.newaxis], pairs[:, ::-1], pairs)[by_number]
+    order = np.append(0, pairs)
+    number = np.full(tree.n_nodes + 1, -1)
+    number[order] = np.arange(tree.n_nodes)
+    return order, number
 
 
 def _tree_fields(tree: Tree, value: Floats, sets: list[tuple[int, list[int]]]) -> dict[str, Any]:

@@ -230,7 +230,12 @@ def _labels(encoding: Fields) -> tuple[Label, ...]:
     try:
         return tuple(data[a:b].decode() for a, b in pairwise(bounds))
     except UnicodeDecodeError:
-        return refuse(encoding.path("values"), data, "UTF-8")
+        return refuse(
+            encoding.path("values"),
+            data,
+            "UTF-8. XGBoost itself cuts categories with letters outside ASCII when it writes them, "
+            "so train with categories in ASCII",
+        )
 
 
 # ---- trees ---------------------------------------------------------------------------------------
