@@ -125,13 +125,14 @@ def test_the_front_page_links_to_the_guides(guide):
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=name)
-def test_the_first_image_shows_how_rounds_build_a_prediction(page):
-    """The demo draws it."""
+def test_the_first_image_shows_a_report(page):
+    """`make pictures` draws it."""
     caption, file = re.search(r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8")).groups()
-    assert "rounds of boosting build one prediction" in caption
-    demo = (ROOT / "examples" / "demo.py").read_text(encoding="utf-8")
-    drawing = demo.split(Path(file).name)[0].split("\ndef ")[-1]
-    assert "StagedShapDisplay" in drawing
+    assert "report" in caption
+    pictures = (ROOT / "examples" / "pictures.py").read_text(encoding="utf-8")
+    drawing = pictures.split(f'images" / "{Path(file).name}')[0].split("\ndef ")[-1]
+    assert "hr.report(" in drawing
+    assert (page.parent / file).stat().st_size < 300_000
 
 
 def test_the_reference_shows_the_parameters_of_estimators():
