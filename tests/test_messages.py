@@ -236,6 +236,11 @@ FIT = (
         lambda: classifier().fit(FRAME, Y).predict(FRAME.iloc[0]),
         r"table\.iloc\[\[0\]\] or the dict X\.to_dict\(\)",
     ),
+    (
+        "X as y",
+        lambda: regressor().fit(X, np.where(X > 2, np.nan, X)),
+        r"y contains NaN.*column \d of a y with 3 columns.*pass the target alone",
+    ),
     ("X and y swapped", lambda: classifier().fit(Y, X), r"X has one.*call fit\(X, y\)"),
     ("X None", lambda: classifier().fit(X, Y).predict(None), "X is None. Pass a table"),
     (
@@ -318,7 +323,7 @@ FIT = (
     (
         "eval_set names",
         lambda: classifier().fit(FRAME, Y, eval_set=[(FRAME.rename(columns={"age": "Age"}), Y)]),
-        r"eval_set\[0\]: .*Missing from X: 'age'",
+        r"eval_set\[0\]: X has no column 'age', which .* X has the column 'Age', which",
     ),
     (
         "eval_set classes",
@@ -542,7 +547,7 @@ PREDICT = (
     (
         "names",
         lambda m: m["frame"].predict(FRAME.drop(columns="age")),
-        "names should match those of fit.*Missing from X: 'age'",
+        "X has no column 'age', which the model was trained on",
     ),
     ("matrix", lambda m: m["classes"].predict(DMatrix()), r"X is a DMatrix \(XGBoost\)"),
     ("probability=False", lambda m: m["svc"].predict_proba(X), "needs probability=True"),
@@ -587,7 +592,7 @@ CROSS_VALIDATE = (
     ("scoring misspelt", {"scoring": "roc_acu"}, "did you mean 'roc_auc'"),
     ("scorer of classes", {"scoring": "r2_scorer"}, "scoring='r2_scorer' is not allowed"),
     ("splitter class", {"cv": KFold}, r"cv=KFold is a class; write cv=KFold\(\)"),
-    ("cv", {"cv": 1}, "cv: .*n_splits=2 or more"),
+    ("cv", {"cv": 1}, "cv: 1 is not a number of folds: it must be at least 2"),
 )
 
 

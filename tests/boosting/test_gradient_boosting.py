@@ -234,7 +234,7 @@ BAD = {
         pd.DataFrame({"a": [{}] * 400}),
         NUMBERS,
         None,
-        "column 'a': row 0 has the type dict",
+        "column 'a': row 0 contains a dict",
     ),
     "dates": (pd.DataFrame({"a": pd.date_range("2020", periods=400)}), NUMBERS, None, "dates"),
     "complex": (X + 1j, NUMBERS, None, "Complex data not supported"),

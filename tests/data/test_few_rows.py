@@ -141,7 +141,7 @@ def test_columns_of_few_rows_can_be_had():
         ({"code": np.inf}, "column 'code' contains infinity"),
         ({"size": dt.date(2020, 1, 1)}, "column 'size' contains dates"),
         ({"size": [1.0]}, "'size' is a list. Convert columns to a data frame"),
-        ({"weight": 3.0}, "In X but not seen in fit: 'weight'"),
+        ({"weight": 3.0}, "X has the column 'weight', which the model was not trained on"),
     ],
 )
 def test_a_bad_value_is_named(change, message):
@@ -153,7 +153,7 @@ def test_a_bad_value_is_named(change, message):
 def test_missing_and_unknown_values_of_dicts():
     row = TABLE.iloc[1].to_dict()
     del row["town"]
-    with pytest.raises(DataError, match="Missing from X: 'town'"):
+    with pytest.raises(DataError, match="X has no column 'town'"):
         MODEL.predict(row)
     with pytest.raises(DataError, match="It has no 'town': use None"):
         MODEL.predict([row | {"town": None}, row])

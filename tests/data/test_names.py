@@ -68,8 +68,10 @@ def test_missing_and_extra_columns_are_named(names):
     first, last = plain_name(names[0]), plain_name(names[3])
     with pytest.raises(DataError) as caught:
         read_table(other, schema)
-    message = f"Missing from X: {first!r}, {last!r}. In X but not seen in fit: 'z'."
-    assert message in str(caught.value)
+    assert str(caught.value) == (
+        f"X has no columns {first!r}, {last!r}, which the model was trained on. "
+        "X has the column 'z', which the model was not trained on."
+    )
 
 
 @ALL
@@ -167,13 +169,13 @@ def test_places_as_names_are_no_names_to_an_array():
         for schema in (of_frame, of_array):
             for table in (X, NUMBERS, X[[3, 1, 0, 2]]):
                 assert as_matrix(read_table(table, schema)).tolist() == NUMBERS.tolist()
-    with pytest.raises(DataError, match=r"Missing from X: 3\. In X but not seen in fit: 7"):
+    with pytest.raises(DataError, match=r"X has no column 3, which .* X has the column 7, which"):
         read_table(X.set_axis([0, 1, 2, 7], axis=1), of_frame)
     with pytest.warns(UserWarning, match="X has feature names, but"):
         read_table(X.set_axis([0, 1, 2, 7], axis=1), of_array)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         read_table(X, learn_schema(X.set_axis(list("abcd"), axis=1))[0])
-    with pytest.raises(DataError, match="Missing from X: 3, 5"):
+    with pytest.raises(DataError, match="X has no columns 3, 5, which the model was trained on"):
         read_table(
             X[[0, 1]].set_axis([0, 1], axis=1), learn_schema(X.set_axis([3, 5, 0, 1], axis=1))[0]
         )
@@ -237,7 +239,7 @@ def test_every_model_goes_by_name(make, kind, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(model.predict(X.iloc[:, ::-1]), expected)
-    with pytest.raises(DataError, match="Missing from X"):
+    with pytest.raises(DataError, match="X has no column"):
         model.predict(X.iloc[:, 1:])
     try:
         model.save(tmp_path / "m.hedgerow")

@@ -231,7 +231,7 @@ class TestBoth:
             read(pd.Series(pd.to_datetime(["2020-01-01"])))
         with pytest.raises(DataError, match="y is sparse"):
             read(scipy.sparse.csr_array(np.array([[1], [0]])))
-        with pytest.raises(TypeError, match="y: row 0 has the type dict"):
+        with pytest.raises(TypeError, match="y: row 0 contains a dict"):
             read([{"a": 1}, {"b": 2}])
 
 

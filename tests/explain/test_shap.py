@@ -490,9 +490,9 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 
 
 def test_tables_of_other_columns_are_refused() -> None:
-    with pytest.raises(hr.DataError, match="Missing from X"):
+    with pytest.raises(hr.DataError, match="X has no column"):
         shap_values(MODELS["numbers"], X.drop(columns="a"))
-    with pytest.raises(hr.DataError, match=r"background must be a table like X: .*Missing from X"):
+    with pytest.raises(hr.DataError, match=r"background must be a table like X: .*X has no column"):
         shap_values(MODELS["numbers"], X, background=X.drop(columns="a"))
     with pytest.raises(hr.DataError, match=r"background must be a table like X: .*0 sample"):
         shap_values(MODELS["numbers"], X, background=X.head(0))

@@ -306,8 +306,8 @@ def test_columns_with_spaces_in_their_names_are_found_again(tmp_path):
         assert list(model.feature_names_in_) == ["mean__radius", "_area", "depth"]
         assert (model.predict(X) == booster.predict(X)).all()
         assert (model.predict(X[["depth", " area", "mean  radius"]]) == booster.predict(X)).all()
-        with pytest.raises(hr.DataError, match=r"Missing from X: .*'_area'"):
+        with pytest.raises(hr.DataError, match=r"X has no column.*'_area'"):
             model.predict(X.rename(columns={" area": "volume"}))
         alike = X.set_axis(["mean  radius", " area", "_area"], axis=1)
-        with pytest.raises(hr.DataError, match="feature names should match"):
+        with pytest.raises(hr.DataError, match="X has no column"):
             model.predict(alike)

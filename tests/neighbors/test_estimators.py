@@ -283,7 +283,7 @@ def test_a_parameter_that_makes_no_sense_is_refused(parameters, message):
 def test_more_neighbours_than_rows_are_refused():
     rows = NearestNeighbors(n_neighbors=3).fit([[0.0], [1.0], [2.0]])
     assert rows.kneighbors([[0.0]])[1].tolist() == [[0, 1, 2]]
-    with pytest.raises(DataError, match="n_neighbors = 4, n_samples_fit = 3"):
+    with pytest.raises(DataError, match=r"n_samples_fit = 3,.* Set n_neighbors to at most 3"):
         rows.kneighbors([[0.0]], 4)
     with pytest.raises(DataError, match="not its own neighbour"):
         rows.kneighbors()

@@ -546,7 +546,10 @@ BAD = {
     "fewer targets": ({"y": Y[:-1]}, "X has 240 rows, but y has 239"),
     "fewer groups": ({"groups": GROUPS[:5]}, "X has 240 rows, but groups has 5"),
     "fewer weights": ({"sample_weight": WEIGHTS[:5]}, "sample_weight"),
-    "a fold": ({"cv": 1}, "cv: .*n_splits=1"),
+    "a fold": (
+        {"cv": 1},
+        r"cv: 1 is not a number of folds: .* at least 2.*ShuffleSplit\(1",
+    ),
     "too many folds": ({"cv": 500}, "cv: .*n_splits=500"),
     "no folds": ({"cv": []}, r"cv=\[\] has no folds"),
     "an empty fold": (

@@ -298,12 +298,21 @@ def _positions_by_name(learned: Names, current: Names) -> list[int]:
     missing = [name for name in learned if name not in position]
     extra = [name for name in current if name not in set(learned)]
     if missing or extra:
-        raise DataError(
-            "The feature names should match those of fit, in any order."
-            + (f" Missing from X: {listed(missing)}." if missing else "")
-            + (f" In X but not seen in fit: {listed(extra)}." if extra else "")
-        )
+        raise DataError(_other_columns(missing, extra))
     return [position[name] for name in learned]
+
+
+def _other_columns(missing: Sequence[Name], extra: Sequence[Name]) -> str:
+    """Describe the columns that X lacks, and those that the model does not know."""
+    lacking = f"X has no {_columns(missing)}, which the model was trained on."
+    unknown = f"X has the {_columns(extra)}, which the model was not trained on."
+    if not missing:
+        return f"{unknown} Drop {'it' if len(extra) == 1 else 'them'}."
+    return f"{lacking} {unknown}" if extra else lacking
+
+
+def _columns(names: Sequence[Name]) -> str:
+    return f"column{'' if len(names) == 1 else 's'} {listed(names)}"
 
 
 def _warn_of_names(learned: Names | None, current: Names | None, estimator_name: str) -> None:

@@ -7,8 +7,8 @@ a missing value or an infinity is an error here. The result may be the caller's 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
@@ -28,6 +28,7 @@ from hedgerow._types import Floats, Indices
 from hedgerow._warning import warn_user
 from hedgerow.exceptions import DataError, ParameterError
 
+Read = TypeVar("Read")
 # Whole numbers within this range are encoded by counting, which is faster than sorting.
 _COUNTABLE = 1 << 16
 # Squared sums of target times weight stay finite up to this size.
@@ -114,11 +115,12 @@ def read_class_columns(
 
     An output with a single class is allowed: some models can be constant.
     """
-    columns = columns_of(y) if has_columns(y) else [y]
-    read = [
-        read_classification_target(column, n_rows, estimator_name=estimator_name, fewest_classes=1)
-        for column in columns
-    ]
+    read = _read_each(
+        y,
+        lambda column: read_classification_target(
+            column, n_rows, estimator_name=estimator_name, fewest_classes=1
+        ),
+    )
     return [classes for classes, _ in read], np.column_stack([index for _, index in read])
 
 
@@ -163,9 +165,26 @@ def read_number_columns(
     y: Any, n_rows: int, *, estimator_name: str = "this regressor"
 ) -> NDArray[np.float64]:
     """Read numbers of one or several outputs, (n_rows, outputs)."""
-    columns = columns_of(y) if has_columns(y) else [y]
-    read = [read_regression_target(c, n_rows, estimator_name=estimator_name) for c in columns]
+    read = _read_each(
+        y, lambda column: read_regression_target(column, n_rows, estimator_name=estimator_name)
+    )
     return np.column_stack(read)
+
+
+def _read_each(y: Any, read: Callable[[Any], Read]) -> list[Read]:
+    """Read the columns of y; an error names the column, for y may be a table by mistake."""
+    if not has_columns(y):
+        return [read(y)]
+    columns, results = columns_of(y), []
+    for j, column in enumerate(columns):
+        try:
+            results.append(read(column))
+        except DataError as error:
+            raise type(error)(
+                f"{error} This is column {j} of a y with {len(columns)} columns: if y is the whole "
+                "table, pass the target alone, such as frame['target']."
+            ) from error
+    return results
 
 
 def read_probabilities(

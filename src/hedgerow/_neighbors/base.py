@@ -135,7 +135,8 @@ class NearestQueries(Neighbors):
             but_one = ", and a row is not its own neighbour" if without_itself else ""
             raise DataError(
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {count}, n_samples_fit "
-                f"= {model.n_rows}, n_samples = {model.n_rows}{but_one}."
+                f"= {model.n_rows}, n_samples = {model.n_rows}{but_one}. Set n_neighbors to at "
+                f"most {model.n_rows - without_itself}, or fit to more rows."
             )
         return int(count)
 

@@ -239,8 +239,13 @@ def split_rows(cv: Any, X: Any, y: Any, groups: Any, *, n_rows: int, stratify: b
 
 def _splitter(cv: Any, target: Any, stratify: bool, *, keep_groups: bool) -> Any:
     """Return scikit-learn's splitter for `cv`; for a number, one that keeps groups together."""
-    splitter = check_cv(cv, target, classifier=stratify)
     is_number = cv is None or isinstance(cv, int | np.integer)
+    if is_number and cv is not None and cv < 2:
+        raise ParameterError(
+            f"{cv!r} is not a number of folds: it must be at least 2, such as cv=5. For a single "
+            "test set, write cv=ShuffleSplit(1, test_size=0.2)."
+        )
+    splitter = check_cv(cv, target, classifier=stratify)
     if not (keep_groups and is_number):
         return splitter
     kind = StratifiedGroupKFold if isinstance(splitter, StratifiedKFold) else GroupKFold
