@@ -104,7 +104,8 @@ def test_the_mean_of_several_kinds_is_that_of_explicit_fits():
     mean = np.mean([member.predict(X) for member in members], axis=0)
     np.testing.assert_allclose(model.predict(X), mean, rtol=1e-12)
     assert sum(choice.n_models(trial) for trial in choice.tried) == 4
-    assert "of the kinds below" in repr(choice)
+    assert "average of 4 models, " in repr(choice)
+    assert "rounds each (column 'models')" in repr(choice)
     assert "grow_policy=" not in repr(choice)
 
 

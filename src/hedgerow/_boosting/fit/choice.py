@@ -122,8 +122,8 @@ class Choice(Result):
         title = f"Choice: {chosen}"
         if self.n_members > 1:
             rounds = self.parameters["n_estimators"] // self.n_members
-            title += f"; the mean of {self.n_members} models with {rounds} rounds each"
-            title += ", of the kinds below" if self.members else ""
+            title += f"; average of {self.n_members} models, {rounds} rounds each"
+            title += " (column 'models')" if self.members else ""
         is_rate_chosen = "learning_rate" in self.parameters
         return f"{title}\nTrials with learning_rate={TRIAL_RATE}:" if is_rate_chosen else title
 
