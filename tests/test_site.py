@@ -17,7 +17,10 @@ def test_the_sidebar_has_the_groups_of_the_first_page():
     text = (DOCS / "index.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \*\*([^*]+)\*\* \| (.*) \|$", text, re.MULTILINE)
     in_table = {
-        group: {link.rpartition(".")[0] for link in re.findall(r"\]\(([^)]+)\)", links)}
+        group: {
+            page.removesuffix(".md")
+            for page in re.findall(r"(?:\]\(|\{doc\}`[^`<]*<)([^)>]+)[)>]", links)
+        }
         for group, links in rows
     }
     trees = re.findall(r"```\{toctree\}\n:hidden:\n:caption: (.*?)\n\n(.*?)```", text, re.DOTALL)

@@ -629,7 +629,7 @@ def test_what_was_tried_can_be_read_and_drawn(fitted):
     choice = fitted.auto_
     title, rate, header, *lines = repr(choice).splitlines()
     assert rate == "Trials with learning_rate=0.15:"
-    assert "the mean of 4 models" in title
+    assert "average of 4 models" in title
     assert header.split()[0] == "grow_policy"
     assert header.split()[-3:] == ["rounds", "rmse", "models"]
     assert len(lines) == len(choice.tried) == len(choice.to_frame())

@@ -107,7 +107,9 @@ def test_tensors_that_cannot_be_exported_are_refused_with_the_reason():
 def test_without_cupy_an_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     model = hr.GradientBoostingClassifier(**MODEL)
-    with pytest.raises(DeviceError, match=r"y is on a GPU.*CuPy.*hedgerow\[cuda13\].*copy of y"):
+    with pytest.raises(
+        DeviceError, match=r"y is on a GPU.*CuPy.*pip install cupy-cuda13x.*copy of y"
+    ):
         model.fit(X, WithDlpack(Y))
 
 

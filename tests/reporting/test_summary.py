@@ -341,7 +341,7 @@ def test_a_report_needs_something_to_judge() -> None:
     model = hr.GradientBoostingClassifier(**FEW).fit(X, TWO)
     with pytest.raises(DataError, match="y is None"):
         summarise(model, NEW, None, OPTIONS)
-    with pytest.raises(DataError, match=r"feature names|features"):
+    with pytest.raises(DataError, match="X has no column 'size'"):
         summarise(model, NEW.drop(columns="size"), NEW_TWO, OPTIONS)
     with pytest.raises(DataError, match="maybe"):
         summarise(model, NEW, np.where(NEW_TWO == "yes", "maybe", "no"), OPTIONS)

@@ -229,7 +229,7 @@ def test_frames_sparse_matrices_and_lists_are_handed_on():
     assert regressor().fit(frame, NUMBERS).feature_names_in_.tolist() == names
     model = regressor().fit(frame, NUMBERS)
     np.testing.assert_array_equal(model.predict(frame[["b", "a", "c", "d"]]), expected)
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(ValueError, match="X has no column 'd'"):
         model.predict(frame[["b", "a", "c"]])
 
 
