@@ -180,9 +180,7 @@ def test_scikit_learns_transformers_pass_their_graphs_to_our_estimators(ours, th
     options = {"weights": "distance", "metric": "precomputed"}
     if ours in (RadiusNeighborsClassifier, RadiusNeighborsRegressor):
         options |= {"radius": 4.0}
-    mine, other = (
-        make_pipeline(graphs, kind(**options)).fit(X, target) for kind in (ours, theirs)
-    )
+    mine, other = (make_pipeline(graphs, kind(**options)).fit(X, target) for kind in (ours, theirs))
     method = "predict" if target is NUMBERS else "predict_proba"
     np.testing.assert_allclose(getattr(mine, method)(Q), getattr(other, method)(Q))
 
