@@ -99,7 +99,7 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> A
     )
     require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
     if metric.requires_numbers:
-        values = rows.data if is_sparse else rows
+        values: Any = rows.data if is_sparse else rows
         require(not schema.categories, "the metric does not support categories")
         require(np.isfinite(values).all(), "a row is not finite")
         if metric.name == "precomputed":

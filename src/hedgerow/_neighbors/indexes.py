@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.metrics import DistanceMetric, GowerColumns
