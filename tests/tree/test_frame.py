@@ -88,7 +88,9 @@ def test_categories_of_trees_that_were_fitted_apart_are_in_the_table_of_each_tre
     bag = hr.BaggingRegressor(hr.DecisionTreeRegressor(max_depth=4), n_estimators=2, max_features=2)
     for model in (hr.StagewiseRegressor(n_estimators=2), bag):
         model.fit(X[["b", "c"]], Y)
-        with pytest.raises(ParameterError, match=r"Use model\.estimators_\[i\]\.trees_to_dataframe"):
+        with pytest.raises(
+            ParameterError, match=r"Use model\.estimators_\[i\]\.trees_to_dataframe"
+        ):
             model.trees_to_dataframe()
         tree = model.estimators_[0]
         table = X[["b", "c"]]

@@ -32,7 +32,7 @@ PROVING = 2.0  # seconds that a caller has to prove who it is
 MOST_PENDING = 256  # callers that have not proved who they are
 MOST_WAITING = 1024  # connections that the system keeps until they are accepted
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5  # seconds until a worker calls again
-# The system cannot accept anybody now; the listener stays ready, so asking again at once would spin.
+# The system can accept nobody, but the listener stays ready: asking again at once would spin.
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _GREETING = struct.Struct("<8sI32s")  # magic, rank, nonce
 _MAGIC = b"hedgero2"  # the protocol; frames of the first one proved nothing
