@@ -199,3 +199,11 @@ def test_real_data_is_learned():
     ours = cross_val_score(AdaBoostRegressor(), rows, y, cv=3).mean()
     theirs = cross_val_score(ensemble.AdaBoostRegressor(random_state=0), rows, y, cv=3).mean()
     assert ours > theirs - 0.03
+
+
+def test_samples_that_are_not_kept_are_explained():
+    model = AdaBoostRegressor(n_estimators=2).fit(X, Y)
+    with pytest.raises(AttributeError, match="AdaBoostRegressor does not keep the rows"):
+        model.estimators_samples_  # noqa: B018
+    with pytest.raises(AttributeError, match="only after a fit with resample=True"):
+        AdaBoostClassifier(n_estimators=2).fit(X, Y > 0).estimators_samples_  # noqa: B018
