@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeRegressor
 
-from hedgerow._adaboost import AdaBoostRegressor
+from hedgerow._adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hedgerow._adaboost import learners as adaboost_learners
 from hedgerow._adaboost.algorithms import weighted_median
 from oracles import adaboost as oracle
