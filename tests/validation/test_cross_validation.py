@@ -733,7 +733,7 @@ def test_metrics_of_rankers_are_named_as_in_fit():
     assert result.scores["recall@3"][0] == pytest.approx(np.mean(recalls))
     expected = model.score(X[fold], y[fold], qid=GROUPS[fold], offset=OFFSET[fold], k=2)
     assert result.scores["ndcg@2"][0] == pytest.approx(expected)
-    with pytest.raises(ParameterError, match="did you mean 'precision@10'.*one of ndcg, map, mrr"):
+    with pytest.raises(ParameterError, match=r"did you mean 'precision@10'.*of ndcg, map, mrr"):
         hr.cross_validate(ranker, X, y, qid=GROUPS, scoring="PrecisionAt")
 
 
