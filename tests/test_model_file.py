@@ -65,7 +65,7 @@ SMALL = {"n_estimators": 4, "max_leaves": 5, "n_jobs": 1}
 FILLED = np.nan_to_num(X)
 SPARSE = scipy.sparse.csr_array(np.where(np.abs(FILLED) > 1, FILLED, 0.0))
 NAMES = np.array(["no", "perhaps ☂", "yes"])
-HISTORY = ("evals_result_", "best_iteration_", "best_score_")
+HISTORY = ("evals_result_", "n_initial_rounds_", "best_iteration_", "best_score_")
 
 
 def classifier(**parameters):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 from sklearn import ensemble
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,6 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import hedgerow as hr
 from hedgerow._adaboost import AdaBoostClassifier
 from hedgerow._adaboost import learners as adaboost_learners
 from hedgerow._adaboost.algorithms import MAX_DRAWS
@@ -207,7 +208,7 @@ def algorithm_57(base, rows, y, n_rounds, seed):
     """
     random, N = np.random.RandomState(seed), len(y)
     w = np.full(N, 1 / N)
-    errors, votes, resets = [], np.zeros(N), []
+    errors, votes, resets, samples = [], np.zeros(N), [], []
     while len(errors) < n_rounds:
         resets.append(0)
         while True:
@@ -224,22 +225,47 @@ def algorithm_57(base, rows, y, n_rounds, seed):
         w = w * np.where(predicted == y, np.exp(-alpha), np.exp(alpha))
         w /= w.sum()
         errors.append(epsilon)
+        samples.append(sample)
         votes += alpha * np.where(predicted == 1, 1, -1)
-    return errors, votes, resets
+    return errors, votes, resets, samples
 
 
 def test_resampling_is_algorithm_57_with_its_resets():
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(20, 1)), rng.integers(0, 2, 20)
     stump = DecisionTreeClassifier(max_depth=1)
-    errors, votes, resets = algorithm_57(stump, rows, y, 30, seed=7)
+    errors, votes, resets, samples = algorithm_57(stump, rows, y, 30, seed=7)
     model = classifier(stump, resample=True, n_estimators=30, random_state=7).fit(rows, y)
     np.testing.assert_allclose(model.estimator_errors_, errors, rtol=1e-9)
     assert model.resets_.tolist() == resets
     assert sum(resets) > 0
+    np.testing.assert_array_equal(model.estimators_samples_, samples)
     np.testing.assert_array_equal(model.predict(rows), (votes > 0).astype(int))
     decision = 2 * votes / (model.estimator_weights_.sum() / 2)
     np.testing.assert_allclose(model.decision_function(rows), decision, atol=1e-9)
+
+
+@two_or_four
+@every_algorithm
+@pytest.mark.parametrize("weighted", [False, True])
+def test_base_models_follow_from_the_samples_that_are_kept(y, algorithm, weighted, tmp_path):
+    weights = np.where(np.arange(400) % 3 == 0, 0.0, WEIGHTS) if weighted else None
+    is_regression = algorithm in ("gentle", "logit")
+    trees = hr.DecisionTreeRegressor if is_regression else hr.DecisionTreeClassifier
+    own = classifier(trees(max_depth=1), algorithm=algorithm, resample=True).fit(X, y, weights)
+    for members, samples in zip(own.estimators_, own.estimators_samples_, strict=True):
+        has_several = isinstance(members, list)
+        assert has_several == isinstance(samples, list) == (is_regression and y is FOUR)
+        for rows in samples if has_several else [samples]:
+            assert rows.shape == ((weights > 0).sum() if weighted else 400,)
+            assert weights is None or weights[rows].all()
+        if not is_regression:
+            again = clone(members).fit(X[samples], y[samples])
+            np.testing.assert_array_equal(again.predict(X), members.predict(X))
+    own.save(tmp_path / "model")
+    loaded = hr.load(tmp_path / "model").estimators_samples_
+    np.testing.assert_array_equal(np.array(loaded), np.array(own.estimators_samples_))
+    assert not hasattr(classifier(algorithm=algorithm).fit(X, y, weights), "estimators_samples_")
 
 
 def test_weights_begin_again_after_a_reset():
@@ -325,6 +351,7 @@ def equation_569(w, alpha, is_right):
 def test_the_textbook_table_follows_from_its_samples(base):
     model = AdaBoostClassifier(base, n_estimators=3, resample=True, error_divisor="rows")
     model.fit(TEN_X, TEN_Y, samples=TEN_ROWS)
+    np.testing.assert_array_equal(model.estimators_samples_, TEN_ROWS)
     weights = list(model.staged_weights(TEN_X, TEN_Y))
     np.testing.assert_allclose(weights[0], 0.1)
     np.testing.assert_array_equal(weights[1].round(3)[:3], 0.311)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeRegressor
 
-from hedgerow._adaboost import AdaBoostRegressor
+from hedgerow._adaboost import AdaBoostClassifier, AdaBoostRegressor
 from hedgerow._adaboost import learners as adaboost_learners
 from hedgerow._adaboost.algorithms import weighted_median
 from oracles import adaboost as oracle
@@ -199,3 +199,11 @@ def test_real_data_is_learned():
     ours = cross_val_score(AdaBoostRegressor(), rows, y, cv=3).mean()
     theirs = cross_val_score(ensemble.AdaBoostRegressor(random_state=0), rows, y, cv=3).mean()
     assert ours > theirs - 0.03
+
+
+def test_samples_that_are_not_kept_are_explained():
+    model = AdaBoostRegressor(n_estimators=2).fit(X, Y)
+    with pytest.raises(AttributeError, match="AdaBoostRegressor does not keep the rows"):
+        model.estimators_samples_  # noqa: B018
+    with pytest.raises(AttributeError, match="only after a fit with resample=True"):
+        AdaBoostClassifier(n_estimators=2).fit(X, Y > 0).estimators_samples_  # noqa: B018

@@ -1,12 +1,14 @@
 """What strangers can do to workers on sockets: nothing but end a fit."""
 
 import ast
+import errno
 import json
 import pickle
 import secrets
 import socket
 import struct
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -221,6 +223,27 @@ def test_those_who_stay_silent_go_first(monkeypatch):
     for caller in callers.values():
         caller.since -= 2 * handshake.PROVING
     assert mesh._late(callers) == [1, 3]
+
+
+def test_a_process_without_file_descriptors_waits_for_some(monkeypatch):
+    monkeypatch.setattr(handshake, "CONNECTING", 0.3)
+    calls = []
+
+    class Exhausted(socket.socket):
+        def accept(self):
+            calls.append(None)
+            raise OSError(errno.EMFILE, "too many open files")
+
+    with Exhausted() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        mesh = handshake.Mesh(listener, 0, [listener.getsockname()] * 2, TOKEN)
+        with socket.create_connection(listener.getsockname()):
+            start = time.monotonic()
+            with pytest.raises(ClusterError, match="Worker 1 did not connect"):
+                mesh.connect()
+    # Without a pause there are thousands.
+    assert 1 <= len(calls) <= 2 + (time.monotonic() - start) / handshake._SHORTEST_PAUSE
 
 
 # ---- plain values --------------------------------------------------------------------------------

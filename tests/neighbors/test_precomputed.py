@@ -7,13 +7,15 @@ import scipy.sparse
 from scipy.spatial.distance import cdist, correlation, minkowski
 from sklearn import neighbors as sk
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from hedgerow import DataError, ParameterError
+from hedgerow import DataError, ParameterError, load
 from hedgerow._neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     NearestNeighbors,
     RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
 )
 from oracles.neighbors import nearest
 
@@ -89,7 +91,8 @@ def test_a_frame_of_distances_is_read_by_the_names_of_its_columns():
         (Q_X, r"shape \(17, 90\).*square"),
         (X_X - 1, r"Negative values in data passed to X: -1.0 in row 0, column 0"),
         (np.where(X_X == 0, np.nan, X_X), "row 0: NaN.*metric='precomputed'"),
-        (scipy.sparse.csr_array(X_X), "sparse.*distances of 0"),
+        (scipy.sparse.csr_array(X_X - 1), r"Negative values.*-1.0 in row 0, column 0"),
+        (scipy.sparse.csr_array(Q_X), r"shape \(17, 90\).*square"),
     ],
 )
 def test_a_matrix_that_is_none_of_distances_is_refused(distances, message):
@@ -103,6 +106,105 @@ def test_queries_that_are_not_their_distances_to_all_rows_are_refused():
         model.kneighbors(Q)
     with pytest.raises(DataError, match="Negative values"):
         model.kneighbors(-Q_X)
+
+
+def graph_of(distances, n_neighbors):
+    """Return the nearest of each row as a graph whose entries are in no order."""
+    nearest_rows = np.argsort(distances, axis=1)[:, :n_neighbors]
+    shuffled = RNG.permuted(nearest_rows, axis=1)
+    values = np.take_along_axis(distances, shuffled, axis=1)
+    starts = np.arange(0, values.size + 1, n_neighbors)
+    return scipy.sparse.csr_matrix((values.ravel(), shuffled.ravel(), starts), distances.shape)
+
+
+@pytest.mark.filterwarnings("ignore:Precomputed sparse input was not sorted")
+@pytest.mark.parametrize("radius", [0.0, 1.3, 100.0])
+@pytest.mark.parametrize("queries", [graph_of(Q_X, 9), None], ids=["queries", "training rows"])
+def test_a_sparse_graph_of_distances_gives_scikit_learns_neighbours(radius, queries):
+    options = {"metric": "precomputed", "radius": radius, "n_neighbors": 6}
+    graph = graph_of(X_X, 9)
+    ours, theirs = (kind(**options).fit(graph) for kind in (NearestNeighbors, sk.NearestNeighbors))
+    assert_same_neighbours(ours, theirs, queries)
+    for mode in ("connectivity", "distance"):
+        mine, other = (one.kneighbors_graph(queries, mode=mode) for one in (ours, theirs))
+        np.testing.assert_allclose(mine.toarray(), other.toarray(), atol=1e-12)
+        mine, other = (one.radius_neighbors_graph(queries, mode=mode) for one in (ours, theirs))
+        np.testing.assert_allclose(mine.toarray(), other.toarray(), atol=1e-12)
+
+
+def test_a_sparse_graph_with_zeros_and_ties_gives_the_neighbours_of_the_matrix():
+    distances = RNG.integers(0, 4, (30, 30)).astype(float)
+    np.fill_diagonal(distances, 0.0)
+    stored = distances <= 2.0
+    starts = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
+    graph = scipy.sparse.csr_array((distances[stored], np.nonzero(stored)[1], starts), (30, 30))
+    by_graph, by_matrix = (
+        NearestNeighbors(metric="precomputed", radius=2.0).fit(X) for X in (graph, distances)
+    )
+    fewest = int(stored.sum(axis=1).min())
+    for queries in ((graph, distances), (None, None)):
+        k = fewest - (queries[0] is None)
+        mine, expected = by_graph.kneighbors(queries[0], k), by_matrix.kneighbors(queries[1], k)
+        np.testing.assert_array_equal(mine, expected)
+        within = zip(
+            by_graph.radius_neighbors(queries[0])[1],
+            by_matrix.radius_neighbors(queries[1])[1],
+            strict=True,
+        )
+        assert all((one == another).all() for one, another in within)
+
+
+def test_a_row_without_an_entry_for_itself_loses_none_of_its_neighbours():
+    by_rows = NearestNeighbors(n_neighbors=4).fit(X)
+    graph = by_rows.kneighbors_graph(mode="distance")
+    by_graph = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(graph)
+    for mine, expected in zip(by_graph.kneighbors(), by_rows.kneighbors(), strict=True):
+        np.testing.assert_array_equal(mine, expected)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "target"),
+    [
+        (KNeighborsClassifier, sk.KNeighborsClassifier, CLASSES),
+        (KNeighborsRegressor, sk.KNeighborsRegressor, NUMBERS),
+        (RadiusNeighborsClassifier, sk.RadiusNeighborsClassifier, CLASSES),
+        (RadiusNeighborsRegressor, sk.RadiusNeighborsRegressor, NUMBERS),
+    ],
+)
+def test_scikit_learns_transformers_pass_their_graphs_to_our_estimators(ours, theirs, target):
+    graphs = (
+        sk.KNeighborsTransformer(n_neighbors=7, mode="distance")
+        if ours in (KNeighborsClassifier, KNeighborsRegressor)
+        else sk.RadiusNeighborsTransformer(radius=5.0, mode="distance")
+    )
+    options = {"weights": "distance", "metric": "precomputed"}
+    if ours in (RadiusNeighborsClassifier, RadiusNeighborsRegressor):
+        options |= {"radius": 4.0}
+    mine, other = (make_pipeline(graphs, kind(**options)).fit(X, target) for kind in (ours, theirs))
+    method = "predict" if target is NUMBERS else "predict_proba"
+    np.testing.assert_allclose(getattr(mine, method)(Q), getattr(other, method)(Q))
+
+
+def test_a_row_of_a_graph_with_too_few_neighbours_is_named():
+    graph = graph_of(X_X, 6).tolil()
+    graph[3, np.flatnonzero(graph[3].toarray()[0])[0]] = 0  # LIL drops zeros
+    model = NearestNeighbors(n_neighbors=6, metric="precomputed").fit(graph)
+    with pytest.raises(DataError, match=r"6 neighbors are required.*row \d+ .*Decrease n_neigh"):
+        model.kneighbors(graph)
+    with pytest.raises(DataError, match="90"):
+        model.kneighbors(graph_of(Q_X, 6)[:, :40])
+    with pytest.raises(DataError, match="Negative values"):
+        model.kneighbors(-graph_of(Q_X, 6))
+    assert model.kneighbors(graph[:0], 2)[0].shape == (0, 2)
+
+
+def test_a_graph_is_saved_and_loaded(tmp_path):
+    model = NearestNeighbors(metric="precomputed").fit(graph_of(X_X, 9))
+    model.save(tmp_path / "model.hedgerow")
+    for one, another in zip(
+        load(tmp_path / "model.hedgerow").kneighbors(), model.kneighbors(), strict=True
+    ):
+        np.testing.assert_array_equal(one, another)
 
 
 # scikit-learn takes functions to be symmetric where the queries are the training rows.

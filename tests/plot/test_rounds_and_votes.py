@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
 import hedgerow as hr
 from hedgerow._curves import running_median
+from hedgerow._reporting.training import _learning_curves as learning_curves
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot import (
     ImportanceDisplay,
@@ -41,6 +42,31 @@ def words_of(display):
 
 
 # Learning curves.
+
+
+def test_the_rounds_of_a_continued_fit_follow_those_before(tmp_path):
+    options = {"early_stopping": True, "n_iter_no_change": 3}
+    evaluated = {"eval_set": [(X[300:], Y[300:])]}
+    first = hr.GradientBoostingClassifier(n_estimators=4).fit(X[:300], Y[:300])
+    model = hr.GradientBoostingClassifier(n_estimators=200, **options)
+    model.fit(X[:300], Y[:300], init_model=first, **evaluated)
+    stages = hr.StagewiseClassifier(n_estimators=4, warm_start=True, **options).fit(X, Y)
+    stages.set_params(n_estimators=12).fit(X, Y)
+    for continued in (model, stages):
+        continued.save(tmp_path / "model")
+        for each in (continued, hr.load(tmp_path / "model")):
+            assert each.n_initial_rounds_ == 4
+            display = LearningCurveDisplay.from_estimator(each)
+            curve = list(display.curves.values())[-1]
+            assert curve.rounds[0] == 5
+            assert curve.values[display.chosen - 5] == each.best_score_
+            assert any(w.startswith(f"best: round {display.chosen},") for w in words_of(display))
+    curve = model.evals_result_["eval_0"]["log_loss"]
+    assert model[:6].evals_result_["eval_0"]["log_loss"] == curve[:2]
+    assert model[:6].n_initial_rounds_ == 4
+    assert not model[:4].evals_result_
+    shown = learning_curves(model)[0]["points"]
+    assert [point["round"] for point in shown] == list(range(5, 5 + len(curve)))
 
 
 def test_rounds_are_those_that_were_measured_and_the_best_is_marked():

@@ -198,6 +198,19 @@ def test_by_default_a_deep_tree_is_drawn_as_far_as_it_can_be_read():
     assert 4 <= sum(node.kind != "split" for node in display.nodes) <= 16
 
 
+def test_by_default_a_tree_of_many_leaves_fits_a_page_and_all_of_it_is_drawn_on_demand():
+    model = hr.DecisionTreeRegressor(max_leaves=64).fit(DIABETES.data, DIABETES.target)
+    display = draw(model)
+    assert display.figure_.get_size_inches()[0] < 13
+    assert sum(node.kind == "split" for node in display.nodes) > 3
+    whole = draw(model, max_depth="all")
+    assert sum(node.kind == "leaf" for node in whole.nodes) == model.get_n_leaves() == 64
+    # A page may be too narrow for anything, but a tree is not folded to its root.
+    wide = DIABETES.data.rename(columns=lambda name: "a column with a long name, " * 4 + name)
+    wide = draw(hr.DecisionTreeRegressor(max_leaves=64).fit(wide, DIABETES.target))
+    assert max(node.depth for node in wide.nodes) == 2
+
+
 def test_wider_lines_carry_more_cover():
     model = hr.DecisionTreeClassifier(max_depth=1).fit(IRIS.data, SPECIES)
     thin, thick = draw(model).ax_.lines[:2]

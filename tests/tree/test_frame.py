@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow._tree.additive import additive_trees
+from hedgerow.exceptions import ParameterError
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=300), "b": RNG.normal(size=300)})
@@ -57,6 +59,44 @@ def test_the_values_of_the_leaves_of_a_row_add_up_to_its_prediction(model):
     is_sampled = isinstance(model, hr.RandomForestRegressor | hr.BaggingRegressor)
     assert ((roots["count"] < len(X)) == is_sampled).all()
     assert set(frame.columns) >= {"split_gain", "weight", "output"}
+
+
+NUMBERS = X[["a", "b"]].fillna(0.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "table", "y", "scores"),
+    [
+        (hr.AdaBoostClassifier(n_estimators=4, max_depth=2), X, Y > 0.5, "decision_function"),
+        (hr.AdaBoostClassifier(n_estimators=4, algorithm="real"), X, Y > 0.5, "decision_function"),
+        (hr.StagewiseRegressor(n_estimators=4), NUMBERS, Y, "predict"),
+        (hr.StagewiseClassifier(n_estimators=4), NUMBERS, Y > 0.5, "decision_function"),
+    ],
+    ids=str,
+)
+def test_the_leaves_of_adaboost_and_stagewise_models_add_up_to_their_scores(
+    model, table, y, scores
+):
+    frame = model.fit(table, y).trees_to_dataframe()
+    base = additive_trees(model).ensemble.base_score[0]
+    expected = getattr(model, scores)(table)
+    for row in (0, 7, 20):
+        assert base + total(frame, table.iloc[row]) == pytest.approx(expected[row])
+
+
+def test_categories_of_trees_that_were_fitted_apart_are_in_the_table_of_each_tree():
+    bag = hr.BaggingRegressor(hr.DecisionTreeRegressor(max_depth=4), n_estimators=2, max_features=2)
+    for model in (hr.StagewiseRegressor(n_estimators=2), bag):
+        model.fit(X[["b", "c"]], Y)
+        with pytest.raises(
+            ParameterError, match=r"Use model\.estimators_\[i\]\.trees_to_dataframe"
+        ):
+            model.trees_to_dataframe()
+        tree = model.estimators_[0]
+        table = X[["b", "c"]]
+        for row in (0, 7, 20):
+            found = total(tree.trees_to_dataframe(), table.iloc[row])
+            assert found == pytest.approx(tree.predict(table.iloc[[row]])[0])
 
 
 def test_trees_of_several_classes_name_their_outputs():

@@ -719,6 +719,27 @@ def test_the_score_of_a_model_uses_the_offset():
     assert next(iter(result.scores.values()))[0] == pytest.approx(expected)
 
 
+def test_metrics_of_rankers_are_named_as_in_fit():
+    y, ranker = (COUNTS > 0).astype(int), hr.GradientBoostingRanker(**SMALL)
+    rows = {"offset": OFFSET, "qid": GROUPS, "scoring": ["ndcg@2", "precision@3", "recall@3"]}
+    result = hr.cross_validate(ranker, X, y, **rows)
+    fold, model = result.folds[0].test, result.models[0]
+    scores = model.predict(X[fold], offset=OFFSET[fold])
+    precisions, recalls = [], []
+    for query in np.unique(GROUPS[fold]):
+        of_query = GROUPS[fold] == query
+        relevant = y[fold][of_query][np.argsort(-scores[of_query], kind="stable")]
+        if relevant.any():
+            precisions.append(relevant[:3].mean())
+            recalls.append(relevant[:3].sum() / relevant.sum())
+    assert result.scores["precision@3"][0] == pytest.approx(np.mean(precisions))
+    assert result.scores["recall@3"][0] == pytest.approx(np.mean(recalls))
+    expected = model.score(X[fold], y[fold], qid=GROUPS[fold], offset=OFFSET[fold], k=2)
+    assert result.scores["ndcg@2"][0] == pytest.approx(expected)
+    with pytest.raises(ParameterError, match=r"did you mean 'precision@10'.*of ndcg, map, mrr"):
+        hr.cross_validate(ranker, X, y, qid=GROUPS, scoring="PrecisionAt")
+
+
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [

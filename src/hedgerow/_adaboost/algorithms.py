@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._adaboost.learners import (
+    Draw,
     Labels,
     Learner,
+    RowIndices,
     class_numbers,
     numbers,
     probabilities,
@@ -41,13 +43,15 @@ SMALLEST_WEIGHT = 2.0 * float(np.finfo(np.float64).eps)
 
 @dataclass
 class AdaBoostRounds:
-    """The results of the rounds: base models, weights, errors."""
+    """The results of the rounds: base models with their samples, weights, errors."""
 
+    draw: Draw | None = None
     estimators: list[list[Any]] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     weight_sums: list[float] = field(default_factory=list)
     resets: list[int] = field(default_factory=list)
+    samples: list[list[RowIndices]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.estimators)
@@ -62,6 +66,8 @@ class AdaBoostRounds:
         self.errors.append(error)
         self.weight_sums.append(before * growth)
         self.resets.append(resets)
+        if self.draw is not None:
+            self.samples.append(self.draw.last(len(estimators)))
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ class Discrete(_Method):
         has weight 0. With resampling, a new sample is drawn instead; after a base model worse than
         chance, with the initial weights.
         """
-        rounds, w = AdaBoostRounds(), start.copy()
+        rounds, w = AdaBoostRounds(learner.draw), start.copy()
         draws = resets = 0
         against = np.zeros(len(w))  # the weight of the base models that misclassify a row
         while len(rounds) < n_rounds:
@@ -140,7 +146,7 @@ class Discrete(_Method):
                 break
             alpha = self._weight(err)
             draws += 1
-            if alpha <= 0.0 and learner.resamples and draws < MAX_DRAWS:
+            if alpha <= 0.0 and learner.draw is not None and draws < MAX_DRAWS:
                 if alpha < 0.0:
                     w, resets = start.copy(), resets + 1
                 continue
@@ -221,7 +227,7 @@ class Real(_Method):
         self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
     ) -> AdaBoostRounds:
         """Fit, measure, reweight the rows; stop if a base model is perfect."""
-        rounds, w = AdaBoostRounds(), start.copy()
+        rounds, w = AdaBoostRounds(learner.draw), start.copy()
         while len(rounds) < n_rounds:
             base_model, p = learner.estimate(w)
             err = sum_of(w[p.argmax(axis=1) != labels])
@@ -265,7 +271,7 @@ class Gentle(_Method):
         self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
     ) -> AdaBoostRounds:
         """Fit, measure, reweight the rows."""
-        rounds, y = AdaBoostRounds(), self._signs(labels)
+        rounds, y = AdaBoostRounds(learner.draw), self._signs(labels)
         w = self._spread(start)
         while len(rounds) < n_rounds:
             estimators, f = _regress_each(learner, y, w)
@@ -318,7 +324,7 @@ class Logit(_Method):
         self, learner: Learner, labels: Labels, start: Floats, n_rounds: int
     ) -> AdaBoostRounds:
         """Fit the responses, add the fits to the scores."""
-        rounds, is_class = AdaBoostRounds(), self._indicators(labels)
+        rounds, is_class = AdaBoostRounds(learner.draw), self._indicators(labels)
         scores = np.zeros((len(labels), self.n_outputs))
         response, w = self._working(scores, is_class, start)
         while len(rounds) < n_rounds:

@@ -49,6 +49,13 @@ class AdaBoost(TableEstimator):
         """The weighted mean of the base models' importances."""
         return self._fitted_model().feature_importances()
 
+    def _why_not(self, name: str) -> str | None:
+        if name != "estimators_samples_":
+            return super()._why_not(name)
+        if not hasattr(self, "classes_") and self.__sklearn_is_fitted__():
+            return f"{type(self).__name__} does not keep the rows that it samples."
+        return "estimators_samples_ exists only after a fit with resample=True."
+
     def _bins_tables(self) -> bool:
         return self.estimator is None
 
@@ -99,6 +106,10 @@ class AdaBoostClassifier(ClassifierMixin, AdaBoost):
         It starts at 1, and again at 1 after a reset, and may overflow.
     resets_ : array of shape (n_rounds,)
         How often the weights were reset before the base model of each round.
+    estimators_samples_ : list of arrays
+        With resample=True, the rows that the base model of each round was fitted to, by their
+        numbers in X; or a list with one for each class, as `estimators_`. They are kept in the
+        model, 4 bytes per row and base model.
     {columns}
     feature_importances_ : array of shape (n_features,)
         The gain of each feature, normalised in each tree and averaged with the trees' weights.

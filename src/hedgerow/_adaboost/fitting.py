@@ -7,7 +7,7 @@ the estimator here, so a fit that fails leaves it unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from hedgerow._adaboost.learners import (
 from hedgerow._adaboost.model import (
     Committee,
     EstimatorCommittee,
+    per_round,
     tree_committee,
 )
 from hedgerow._arithmetic import sum_of
@@ -112,7 +113,7 @@ def _boost(
         training_set.take(rows)
         target, weights = target[rows], weights[rows]
     labels = None if classes is None else target
-    draw = _draw(estimator, training_set, samples)
+    draw = _draw(estimator, training_set, samples, 0 if classes is None else algorithm.n_outputs)
     learner = training_set.learner(weights, draw, labels, classes)
     start = starting_weights(weights, training_set.n_rows)
     with deduplicate_warnings():  # not in every round
@@ -122,7 +123,19 @@ def _boost(
         "estimator_weights_": np.array(rounds.weights),
         "estimator_errors_": np.array(rounds.errors),
         "weight_sums_": np.array(rounds.weight_sums),
+        **_sampled_rows(rounds, rows),
     }
+
+
+def _sampled_rows(rounds: AdaBoostRounds, rows: Indices | None) -> Attributes:
+    """Return the samples of the base models as row numbers of X, of which some may have weight."""
+    if not rounds.samples:
+        return {}
+    numbers = [
+        [(sample if rows is None else rows[sample]).astype(np.int32) for sample in of_round]
+        for of_round in rounds.samples
+    ]
+    return {"estimators_samples_": per_round(numbers)}
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], Labels]:
@@ -297,15 +310,18 @@ def _takes_weights(base_model: Any) -> bool:
 
 
 def _draw(
-    estimator: Estimator, training_set: _TrainingSet, samples: list[RowIndices] | None
+    estimator: Estimator,
+    training_set: _TrainingSet,
+    samples: list[RowIndices] | None,
+    n_kept: int,
 ) -> Draw | None:
-    """Return the function that samples the rows of a round, or None without resampling."""
+    """Return what samples the rows of a base model, or None without resampling."""
     if not estimator.resample:
         return None
     if samples is not None:
-        return _in_turn(samples)
+        return Draw(_in_turn(samples), n_kept)
     n_rows, random = training_set.n_rows, training_set.random
-    return lambda weights: np.asarray(random.choice(n_rows, size=n_rows, p=weights))
+    return Draw(lambda w: np.asarray(random.choice(n_rows, size=n_rows, p=w)), n_kept)
 
 
 def _read_samples(
@@ -328,7 +344,7 @@ def _read_samples(
     return kept
 
 
-def _in_turn(samples: list[RowIndices]) -> Draw:
+def _in_turn(samples: list[RowIndices]) -> Callable[[Floats], RowIndices]:
     """Return a function that returns the samples, one after another."""
     left = iter(samples)
 

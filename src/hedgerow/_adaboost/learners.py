@@ -6,6 +6,7 @@ fitted base model and its predictions for all training rows.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +27,25 @@ from hedgerow.exceptions import DataError
 
 Labels = NDArray[np.intp]
 RowIndices = NDArray[np.intp]
-Draw = Callable[[Floats], RowIndices]
 MAX_SEED = np.iinfo(np.int32).max
+
+
+class Draw:
+    """Samples rows in proportion to their weights, and keeps the last samples."""
+
+    def __init__(self, sample: Callable[[Floats], RowIndices], n_kept: int) -> None:
+        self._sample = sample
+        self._last: deque[RowIndices] = deque(maxlen=n_kept)
+
+    def __call__(self, weights: Floats) -> RowIndices:
+        """Return the rows of a base model."""
+        rows = self._sample(weights)
+        self._last.append(rows)
+        return rows
+
+    def last(self, n: int) -> list[RowIndices]:
+        """Return the samples of the last base models."""
+        return list(self._last)[-n:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +77,7 @@ class TreeLearner:
         self._labels = np.zeros(0, np.intp) if labels is None else labels
         self._short_labels = self._labels.astype(np.uint16)
         self._n_classes = n_classes
-        self._draw, self.resamples = draw, draw is not None
+        self.draw = draw
         self._all_rows = BootstrapSamples(binned.n_rows, bootstrap=False)
 
     def classify(self, weights: Floats) -> tuple[AdaBoostTree, Labels]:
@@ -111,9 +129,9 @@ class TreeLearner:
 
     def _counts(self, weights: Floats) -> Floats:
         """Return how often each row was sampled, or the weights without resampling."""
-        if self._draw is None:
+        if self.draw is None:
             return weights
-        return np.bincount(self._draw(weights), minlength=len(weights)).astype(np.float64)
+        return np.bincount(self.draw(weights), minlength=len(weights)).astype(np.float64)
 
     def _leaf_of_rows(self, tree: Tree) -> RowIndices:
         numbered = replace(tree, value=np.arange(tree.n_nodes, dtype=np.float64)[:, None])
@@ -148,7 +166,7 @@ class EstimatorLearner:
         random: np.random.RandomState,
     ) -> None:
         self._estimator, self._X, self._random = estimator, X, random
-        self._draw, self.resamples = draw, draw is not None
+        self.draw = draw
         self._classes = np.zeros(0) if classes is None else classes
         self._y = self._classes if labels is None else self._classes[labels]
 
@@ -169,9 +187,9 @@ class EstimatorLearner:
 
     def _fit(self, y: NDArray[Any], weights: Floats) -> Any:
         base_model = seed_nested(clone(self._estimator), self._random, MAX_SEED)
-        if self._draw is None:
+        if self.draw is None:
             return base_model.fit(self._X, y, sample_weight=weights)
-        rows = self._draw(weights)
+        rows = self.draw(weights)
         sampled_y = y[rows]
         if (
             y is self._y and (sampled_y == sampled_y[0]).all()

@@ -155,7 +155,7 @@ class EstimatorCommittee:
     @property
     def estimators(self) -> list[Any]:
         """The estimators of each round."""
-        return [estimators[0] if len(estimators) == 1 else estimators for estimators in self.fitted]
+        return per_round(self.fitted)
 
     def scores(self, rows: Any, n_threads: int) -> Floats:
         """Return the sum of the votes, (n_rows, n_outputs)."""
@@ -188,6 +188,11 @@ class EstimatorCommittee:
         nothing = np.zeros_like(available[0])
         weights = np.repeat(self.weights, len(self.fitted[0]))
         return _weighted_mean([nothing if one is None else one for one in by_model], weights)
+
+
+def per_round(parts: list[list[Any]]) -> list[Any]:
+    """Return what belongs to the base models of each round, without a list if there is one."""
+    return [of_round[0] if len(of_round) == 1 else of_round for of_round in parts]
 
 
 Committee = TreeCommittee | EstimatorCommittee

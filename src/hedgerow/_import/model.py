@@ -238,6 +238,7 @@ def boosted_estimator(model: ForeignModel) -> Any:
         "n_iter_": read.ensemble.n_rounds,
         "n_outputs_": 1 if isinstance(classes, np.ndarray) else n_outputs,
         "evals_result_": {},
+        "n_initial_rounds_": 0,
         "origin_": model.origin,
     }
     if classes is not None:

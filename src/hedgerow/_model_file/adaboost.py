@@ -61,8 +61,15 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
     arrays["rounds.weights"] = model.weights
     if model.classes is not None:
         arrays["rounds.resets_"] = fitted["resets_"].astype(np.int64)
+    for i, sample in enumerate(_flat(fitted.get("estimators_samples_", []))):
+        arrays[f"samples.{i}"] = sample
     learned, more = _write_trees(model) if document["are_trees"] else _write_base_models(estimator)
     return document | learned, arrays | more
+
+
+def _flat(per_round: list[Any]) -> list[Any]:
+    """Return what belongs to each base model."""
+    return [one for of in per_round for one in (of if isinstance(of, list) else [of])]
 
 
 def _write_trees(model: TreeCommittee) -> tuple[Document, Arrays]:
@@ -95,7 +102,11 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     rounds = _read_rounds(stored, is_classifier)
     weights = rounds.pop("weights")
     read_model = _read_trees if stored.flag("are_trees") else _read_base_models
-    return attributes | rounds | read_model(stored, algorithm, weights, classes)
+    attributes |= rounds | read_model(stored, algorithm, weights, classes)
+    if stored.has_arrays("samples."):
+        require(is_classifier, "a regressor does not keep samples")
+        attributes["estimators_samples_"] = _read_samples(stored, attributes["_model"])
+    return attributes
 
 
 def _read_algorithm(stored: Any) -> Algorithm | R2:
@@ -129,6 +140,17 @@ def _read_rounds(stored: Stored, is_classifier: bool) -> dict[str, NDArray[Any]]
         finite = name == "weight_sums_" or np.isfinite(array).all()
         require(fits and finite, f"{name} does not have a number for each round")
     return rounds
+
+
+def _read_samples(stored: Stored, model: TreeCommittee | EstimatorCommittee) -> list[Any]:
+    estimators = model.estimators
+    n_samples = len(_flat(estimators))
+    samples = stored.arrays("samples.", [str(i) for i in range(n_samples)]).values()
+    for sample in samples:
+        are_rows = sample.dtype == np.int32 and sample.ndim == 1 and len(sample) > 0
+        require(are_rows and (sample >= 0).all(), "a sample is not a list of row numbers")
+    left = iter(samples)
+    return [[next(left) for _ in of] if isinstance(of, list) else next(left) for of in estimators]
 
 
 def _read_trees(

@@ -33,9 +33,11 @@ from hedgerow._model_file.stored import (
     is_number,
     is_table,
     read_classes,
+    read_initial_rounds,
     require,
     with_prefix,
     write_classes,
+    write_initial_rounds,
 )
 from hedgerow._model_file.trees import read_trees, write_arithmetic, write_trees
 from hedgerow._model_file.values import decode, encode
@@ -62,6 +64,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
         "best_iteration": encode(fitted.get("best_iteration_")),
         "best_score": encode(fitted.get("best_score_")),
     }
+    document |= write_initial_rounds(fitted)
     if "auto_" in fitted:
         document["auto"] = write_choice(fitted["auto_"])
     arrays = write_trees(model)
@@ -135,6 +138,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
         "n_iter_": model.ensemble.n_rounds,
         "n_outputs_": model.ensemble.n_outputs if has_columns else 1,
         "evals_result_": _read_evals_result(stored.field("evals_result")),
+        "n_initial_rounds_": read_initial_rounds(stored, model.ensemble.n_rounds),
     }
     if classes is not None:
         attributes["classes_"] = classes

@@ -99,10 +99,11 @@ def _read_rows(stored: Stored, schema: TableSchema, metric: DistanceMetric) -> A
     )
     require(0 < rows.shape[0] < _MOST_ROWS, "there are no rows")
     if metric.requires_numbers:
+        values: Any = rows.data if is_sparse else rows
         require(not schema.categories, "the metric does not support categories")
-        require(np.isfinite(rows.data if is_sparse else rows).all(), "a row is not finite")
+        require(np.isfinite(values).all(), "a row is not finite")
         if metric.name == "precomputed":
-            are_distances = rows.shape[0] == rows.shape[1] and (rows >= 0.0).all()
+            are_distances = rows.shape[0] == rows.shape[1] and (values >= 0.0).all()
             require(are_distances, "the distances are not a square matrix of numbers ≥ 0")
     else:
         _check_mixed(rows, schema)

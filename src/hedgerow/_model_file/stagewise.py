@@ -21,11 +21,13 @@ from hedgerow._model_file.stored import (
     Stored,
     is_number,
     read_columns,
+    read_initial_rounds,
     read_some_classes,
     require,
     with_prefix,
     write_classes,
     write_columns,
+    write_initial_rounds,
     write_list,
 )
 from hedgerow._stagewise.losses import Link
@@ -52,6 +54,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
         "best_score": fitted.get("best_score_"),
         "histories": [name for name in _HISTORIES if name in fitted],
     }
+    document |= write_initial_rounds(fitted)
     learners, arrays = write_list("learners", [write_estimator(s.learner) for s in model.stages])
     starts = [] if isinstance(model.start, np.ndarray) else [write_estimator(model.start)]
     start, start_arrays = write_list("start", starts)
@@ -80,6 +83,7 @@ def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     attributes |= {
         "_model": model,
         "n_iter_": model.n_rounds,
+        "n_initial_rounds_": read_initial_rounds(stored, model.n_rounds),
         "init_": model.start,
         "estimators_": [stage.learner for stage in model.stages],
         "steps_": np.array(steps, np.float64) if are_numbers else steps,

@@ -261,6 +261,20 @@ def read_csr(arrays: Arrays, n_features: int, fewest_rows: int = 1) -> Any:
     return scipy.sparse.csr_array((data, indices, indptr), (len(indptr) - 1, n_features))
 
 
+def write_initial_rounds(fitted: Mapping[str, Any]) -> Document:
+    """Return how many rounds the last fit of a boosted model continued, if any."""
+    n_initial = fitted.get("n_initial_rounds_")  # pickles of old versions have none
+    return {"n_initial_rounds": n_initial} if n_initial else {}
+
+
+def read_initial_rounds(stored: Stored, n_rounds: int) -> int:
+    """Read the output of `write_initial_rounds`."""
+    n_initial = stored.field("n_initial_rounds") if stored.has("n_initial_rounds") else 0
+    is_number_of_rounds = type(n_initial) is int and 0 <= n_initial <= n_rounds
+    require(is_number_of_rounds, "n_initial_rounds is not a number of rounds of the model")
+    return int(n_initial)
+
+
 def write_columns(estimator: Estimator) -> Document:
     """Return scikit-learn's attributes for the columns of a fitted table."""
     return {

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from hedgerow._data.outputs import Outputs
 from hedgerow._estimator import Estimator, adopt
 from hedgerow._neighbors.fitting import fit_neighbors, read_queries
-from hedgerow._neighbors.indexes import Within
+from hedgerow._neighbors.indexes import Within, selected_entries
 from hedgerow._neighbors.metrics import resolve_metric
 from hedgerow._neighbors.parameters import N_NEIGHBORS, RADIUS
 from hedgerow._neighbors.search import NeighborSearch, NeighborsModel
@@ -110,7 +110,7 @@ class NearestQueries(Neighbors):
         model: NeighborsModel = self._fitted_model()
         k = self._count(n_neighbors, model, without_itself=X is None)
         if X is None:
-            distances, indices = _without_itself(*self._nearest(model.rows, k + 1))
+            distances, indices = self._nearest_others(model, k)
         else:
             distances, indices = self._nearest(self._rows(X), k)
         return (distances, indices) if return_distance else indices
@@ -139,6 +139,14 @@ class NearestQueries(Neighbors):
                 f"most {model.n_rows - without_itself}, or fit to more rows."
             )
         return int(count)
+
+    def _nearest_others(self, model: NeighborsModel, k: int) -> tuple[Floats, RowNumbers]:
+        """Return the nearest of each training row."""
+        rows = model.rows
+        if model.metric.name == "precomputed" and scipy.sparse.issparse(rows):
+            row = np.repeat(np.arange(model.n_rows), np.diff(rows.indptr))
+            return self._nearest(selected_entries(rows, rows.indices != row), k)
+        return _without_itself(*self._nearest(rows, k + 1))
 
     def _nearest(self, rows: Any, k: int) -> tuple[Floats, RowNumbers]:
         return self._search().nearest(rows, k, effective_n_jobs(self.n_jobs))
@@ -223,7 +231,8 @@ class NeighborsPredictor(Neighbors):
             A NumPy array, or a pandas, Polars or Arrow table of numbers without missing values.
             ``metric='gower'`` also supports strings, categories and missing values; the Euclidean
             and cosine distances also support SciPy sparse matrices; with ``metric='precomputed'``,
-            X contains the distances between all rows, (n_rows, n_rows).
+            X contains the distances between all rows, (n_rows, n_rows), or is a sparse graph of
+            the distances to the near ones.
         y : array of shape (n_rows,) or (n_rows, n_outputs)
             The target.
 

@@ -119,11 +119,14 @@ def _numbers(table: Table, metric: DistanceMetric, estimator_name: str) -> Any:
         return rows
     if not metric.spec.supports_sparse:
         _refuse_sparse(table, metric)
-    return scipy.sparse.csr_array(table.sparse.csr, dtype=np.float64)
+    rows = scipy.sparse.csr_array(table.sparse.csr, dtype=np.float64)
+    if metric.name == "precomputed":
+        _refuse_negative(rows)
+    return rows
 
 
 def _refuse_negative(distances: Any) -> None:
-    if distances.size and distances.min() < 0.0:
+    if 0 not in distances.shape and distances.min() < 0.0:
         row, column = np.unravel_index(distances.argmin(), distances.shape)
         raise DataError(
             f"Negative values in data passed to X: {distances[row, column]} in row {row}, column "
@@ -134,11 +137,6 @@ def _refuse_negative(distances: Any) -> None:
 def _refuse_sparse(table: Table, metric: DistanceMetric) -> None:
     if table.sparse is None:
         return
-    if metric.name == "precomputed":
-        raise DataError(
-            "X is sparse, but metric='precomputed' needs all distances; the zeros of a sparse "
-            "matrix would be distances of 0. Pass an array."
-        )
     raise DataError(
         f"X is sparse, but the metric {metric.name!r} needs a dense table: pass X.toarray(), or "
         "use metric='euclidean' or 'cosine', which support sparse tables."

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from hedgerow import _native
 from hedgerow._neighbors.metrics import DistanceMetric, GowerColumns
@@ -147,11 +148,49 @@ def _sorted(of_query: Floats, rows: RowNumbers) -> RowNumbers:
 
 
 class PrecomputedIndex(ExhaustiveIndex):
-    """Precomputed distances: a query is the vector of its distances to all training rows."""
+    """Precomputed distances: a query is the vector of its distances to the training rows.
+
+    In a sparse graph, entries are distances, also those of 0; rows without an entry are too far.
+    """
 
     def distances_of(self, queries: Any) -> Iterator[Floats]:
         """Yield the rows of the matrix."""
         yield from queries
+
+    def nearest(self, queries: Any, distances: Floats, indices: RowNumbers, threads: int) -> None:
+        """Fill in the nearest rows of each query."""
+        if not scipy.sparse.issparse(queries):
+            super().nearest(queries, distances, indices, threads)
+            return
+        counts, stored_distances, rows = _by_distance(queries)
+        k = distances.shape[1]
+        if counts.min() < k:
+            raise DataError(
+                f"{k} neighbors are required for each row of X, but row {counts.argmin()} of the "
+                f"sparse graph of distances has only {counts.min()}. Decrease n_neighbors, or "
+                "compute the graph with more neighbors."
+            )
+        first = np.cumsum(counts)[:, None] - counts[:, None] + np.arange(k)
+        distances[:], indices[:] = stored_distances[first], rows[first]
+
+    def within(self, queries: Any, radius: float, threads: int) -> Within:
+        """Return all rows within a radius of each query."""
+        if not scipy.sparse.issparse(queries):
+            return super().within(queries, radius, threads)
+        return _by_distance(selected_entries(queries, queries.data <= radius))
+
+
+def selected_entries(graph: Any, chosen: NDArray[np.bool_]) -> Any:
+    """Return a CSR matrix of some of the stored entries."""
+    starts = np.concatenate([[0], np.cumsum(chosen)])[graph.indptr]
+    return scipy.sparse.csr_array((graph.data[chosen], graph.indices[chosen], starts), graph.shape)
+
+
+def _by_distance(graph: Any) -> Within:
+    """Return the entries of each row, nearest first; ties are in the order of the columns."""
+    counts = np.diff(graph.indptr).astype(np.int64)
+    order = np.lexsort((graph.indices, graph.data, np.repeat(np.arange(len(counts)), counts)))
+    return counts, graph.data[order], graph.indices[order].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ class MetricSpec:
     sums_powers : bool
         Whether a distance is a sum of powers of differences, or their maximum.
     supports_sparse : bool
-        Whether distances follow from products of rows, so that rows may be sparse.
+        Whether rows may be sparse: distances follow from products of rows, or are the entries.
     supports_mixed : bool
         Whether rows may have categories and missing values.
     is_opaque : bool
@@ -66,7 +66,7 @@ SPECS: Mapping[str, MetricSpec] = {
     "minkowski": MetricSpec(params=("p",), sums_powers=True),
     "cosine": MetricSpec(supports_sparse=True),
     "gower": MetricSpec(params=("w", "categorical_features"), supports_mixed=True),
-    "precomputed": MetricSpec(is_opaque=True),
+    "precomputed": MetricSpec(supports_sparse=True, is_opaque=True),
     FUNCTION: MetricSpec(is_opaque=True),
 }
 _NAME_OF_ALIAS = {alias: name for name, spec in SPECS.items() for alias in spec.aliases}

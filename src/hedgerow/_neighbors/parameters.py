@@ -90,7 +90,8 @@ SEARCH = (
         "of ``|x − q| / range`` for numbers (with the range in training) and of 0 or 1 for equal "
         "or different categories, over the columns in which neither row has a missing value; 1 if "
         "there is no such column. With 'precomputed', X contains distances: between all training "
-        "rows in fit, and from the queries to the training rows in predict. A function of a query "
+        "rows in fit, and from the queries to the training rows in predict; in a sparse graph of "
+        "distances, rows without an entry are too far. A function of a query "
         "and a training row is called for each pair, which is slow.",
         _same("metric"),
     ),

@@ -136,6 +136,8 @@ class NeighborSearch:
 
     def _matching_rows(self, queries: Any, threads: int) -> Any:
         """Convert queries to the format of the rows: dense or sparse, and of norm 1 for cosine."""
+        if self.metric.name == "precomputed":  # the queries hold the distances
+            return queries
         if scipy.sparse.issparse(self.rows):
             queries = scipy.sparse.csr_array(queries)
         elif scipy.sparse.issparse(queries):
@@ -190,6 +192,8 @@ def _unscaled(distances: Floats, exponent: int) -> Floats:
 @dataclass(frozen=True, eq=False)
 class NeighborsModel:
     """Rows as float64 (for Gower with codes for categories), as a CSR matrix, or their distances.
+
+    Distances are a square matrix, or a sparse graph, in which a row without an entry is too far.
 
     `target` has a row for each: indices of classes or numbers, (n_rows, n_outputs).
     """

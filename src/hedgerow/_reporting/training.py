@@ -73,6 +73,7 @@ def _choice(choice: Any) -> dict[str, Any] | None:
 def _learning_curves(model: Any) -> list[dict[str, Any]]:
     """Return the metrics after each round, by evaluation set."""
     history = getattr(model, "evals_result_", None) or {}
+    before = getattr(model, "n_initial_rounds_", 0)
     curves = []
     for metric in dict.fromkeys(name for by_metric in history.values() for name in by_metric):
         points = []
@@ -80,7 +81,7 @@ def _learning_curves(model: Any) -> list[dict[str, Any]]:
             values = by_metric.get(metric, [])
             rounds = np.unique(np.linspace(1, len(values), min(len(values), MOST_ROUNDS)).round())
             points += [
-                {"set": name, "round": int(r), "value": float(values[int(r) - 1])}
+                {"set": name, "round": before + int(r), "value": float(values[int(r) - 1])}
                 for r in rounds
                 if len(values)
             ]

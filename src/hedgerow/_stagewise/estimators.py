@@ -162,6 +162,9 @@ class StagewiseClassifier(ClassifierMixin, Stagewise):
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
+    n_initial_rounds_ : int
+        Number of rounds of the model that the last fit continued with warm_start, if any:
+        `validation_score_` begins after them.
 
     Examples
     --------
@@ -284,6 +287,9 @@ class StagewiseRegressor(RegressorMixin, Stagewise):
     validation_score_, best_iteration_, best_score_ : array, int, float
         With early stopping, the loss on the validation set after each round of the last fit, the
         best round, counted from 1, and its loss.
+    n_initial_rounds_ : int
+        Number of rounds of the model that the last fit continued with warm_start, if any:
+        `validation_score_` begins after them.
 
     Examples
     --------

@@ -281,7 +281,7 @@ def _validation_set(
 def _fitted_attributes(
     data: StagewiseData, model: AdditiveModel, history: StagewiseRounds
 ) -> Attributes:
-    """Return the fitted attributes; with early stopping, up to the best round."""
+    """Return the fitted attributes of an initial model and its new rounds, up to the best."""
     validation = history.validation_set
     best = None if validation is None or validation.best.round == 0 else validation.best
     n_rounds = len(history.train_score) if best is None else best.round
@@ -291,6 +291,7 @@ def _fitted_attributes(
     fitted: Attributes = data.columns | {
         "_model": replace(model, stages=stages),
         "n_iter_": n_rounds,
+        "n_initial_rounds_": model.n_rounds,
         "init_": model.start,
         "estimators_": [stage.learner for stage in stages],
         "steps_": np.array(steps, np.float64) if are_numbers else steps,

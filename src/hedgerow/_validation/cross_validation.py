@@ -102,8 +102,9 @@ def cross_validate(
         Offsets, which gradient boosting adds to the scores of the rows, in fits and in predictions.
     scoring : str, callable, list or dict of those, optional
         The metrics on the test rows: a metric of gradient boosting by name ('log_loss', 'auc',
-        'rmse', 'mae' …, with its usual sign); a function of (y, prediction[, sample_weight]), as
-        for ``eval_metric``; or a scikit-learn scorer, by name or as a function of (model, X, y).
+        'rmse', 'mae' …, with its usual sign; for rankers 'ndcg@10', 'precision@10' …); a function
+        of (y, prediction[, sample_weight]), as for ``eval_metric``; or a scikit-learn scorer, by
+        name or as a function of (model, X, y).
         None is the model's ``eval_metric`` or the metric of its loss, otherwise the log loss, the
         root mean squared error, or the model's ``score``.
     method : {"auto", "predict", "predict_proba", "decision_function"}

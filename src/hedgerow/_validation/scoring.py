@@ -25,6 +25,7 @@ from hedgerow._boosting.metrics import (
     UserMetric,
     known_metrics,
 )
+from hedgerow._boosting.ranking_metrics import NAME, WITH_EXAMPLES
 from hedgerow._contract import internals
 from hedgerow._data.target import read_fitted_classes
 from hedgerow._links import prediction_of
@@ -38,13 +39,15 @@ class ScoringTarget:
     """The target of all rows as metrics receive it, and the metrics for it.
 
     `classes` are those of a classifier's y (a list for multilabel y), otherwise None; `values` are
-    then class indices. `values` is None if there is no target.
+    then class indices. `values` is None if there is no target. Metrics of rankers, which need
+    queries, are known by the form of their names instead.
     """
 
     values: NDArray[Any] | None
     classes: Any
     metrics: Mapping[str, Any]
     default: Any
+    is_ranking: bool = False
 
 
 def read_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
@@ -53,7 +56,8 @@ def read_target(model: Any, y: Any, n_rows: int) -> ScoringTarget:
         return _read_boosted(model, y, n_rows)
     values = None if y is None else np.asarray(y)
     if values is None or not (is_classifier(model) or is_regressor(model)):
-        return ScoringTarget(values, None, {}, OWN_SCORE)
+        is_ranking = isinstance(model, GradientBoosting) and internals(model).task.name == "ranker"
+        return ScoringTarget(values, None, {}, OWN_SCORE, is_ranking)
     if values.ndim > 1:
         return _several_columns(model, values)
     if is_regressor(model):
@@ -201,13 +205,30 @@ class OwnScore:
 
     def of(self, holdout: FoldHoldout) -> float:
         """Call the model's `score`, with weights and other arguments that it accepts."""
-        accepted = signature(holdout.model.score).parameters
-        options = {name: value for name, value in holdout.options.items() if name in accepted}
         rows = (holdout.X(),) if holdout.y is None else (holdout.X(), holdout.y)
-        return float(holdout.model.score(*rows, **options))
+        return float(holdout.model.score(*rows, **_score_options(holdout)))
 
 
 OWN_SCORE = OwnScore()
+
+
+@dataclass
+class RankingScore:
+    """A metric of rankers: the mean over the queries."""
+
+    name: str
+
+    def of(self, holdout: FoldHoldout) -> float:
+        """Return the mean over the queries of a holdout."""
+        ranker = internals(holdout.model)
+        options = _score_options(holdout)
+        return float(ranker.mean_of(self.name, holdout.X(), holdout.y, **options))
+
+
+def _score_options(holdout: FoldHoldout) -> dict[str, Any]:
+    """Return the arguments of fit that `score` has as well."""
+    accepted = signature(holdout.model.score).parameters
+    return {name: value for name, value in holdout.options.items() if name in accepted}
 
 
 @dataclass
@@ -222,7 +243,7 @@ class RenamedScore:
         return self.score.of(holdout)
 
 
-Score = MetricScore | ScorerScore | OwnScore | RenamedScore
+Score = MetricScore | ScorerScore | OwnScore | RankingScore | RenamedScore
 
 
 def resolve_scores(scoring: Any, target: ScoringTarget) -> list[Score]:
@@ -255,11 +276,14 @@ def _resolve(one: Any, target: ScoringTarget) -> Score:
         return one
     if isinstance(one, str) and one in target.metrics:
         return MetricScore(Metric(one, *target.metrics[one]))
+    if isinstance(one, str) and target.is_ranking and NAME.fullmatch(one):
+        return RankingScore(one)
     if isinstance(one, str) and one in get_scorer_names():
         return ScorerScore(one, get_scorer(one))
     if not callable(one):
-        hint = metric_instead(one, [*target.metrics, *get_scorer_names()])
-        names = f"one of {', '.join(target.metrics)}, " if target.metrics else ""
+        known = WITH_EXAMPLES if target.is_ranking else tuple(target.metrics)
+        hint = metric_instead(one, [*known, *get_scorer_names()])
+        names = f"one of {', '.join(known)}, " if known else ""
         raise ParameterError(
             f"scoring={one!r} is not allowed; {hint}{'It' if hint else 'it'} must be a function, "
             f"a scorer, {names}or a name that sklearn.metrics.get_scorer_names() lists."

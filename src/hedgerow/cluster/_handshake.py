@@ -9,6 +9,7 @@ calls again.
 
 from __future__ import annotations
 
+import errno
 import hmac
 import secrets
 import select
@@ -31,6 +32,8 @@ PROVING = 2.0  # seconds that a caller has to prove who it is
 MOST_PENDING = 256  # callers that have not proved who they are
 MOST_WAITING = 1024  # connections that the system keeps until they are accepted
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5  # seconds until a worker calls again
+# The system can accept nobody, but the listener stays ready: asking again at once would spin.
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _GREETING = struct.Struct("<8sI32s")  # magic, rank, nonce
 _MAGIC = b"hedgero2"  # the protocol; frames of the first one proved nothing
 _NONCE = _PROOF = 32  # bytes
@@ -220,7 +223,9 @@ class Mesh:
     def _accept(self, callers: dict[int, _Caller], poll: select.poll) -> None:
         try:
             caller = _Caller(self._listener.accept()[0], self)
-        except OSError:  # one that has changed its mind, or too many open files
+        except OSError as error:  # one that has changed its mind, or too many open files
+            if error.errno in _EXHAUSTED:
+                Event().wait(_SHORTEST_PAUSE)
             return
         callers[caller.socket.fileno()] = caller
         poll.register(caller.socket, select.POLLIN)

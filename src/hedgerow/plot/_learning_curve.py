@@ -145,7 +145,7 @@ def _parts(model: Any, X: Any, y: Any, metric: str | None) -> dict[str, Any]:
 
 def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
     """Return the curves of a boosted model, and the trials of the automatic search."""
-    history = model.evals_result_
+    history, before = model.evals_result_, getattr(model, "n_initial_rounds_", 0)
     choice: Any = getattr(model, "auto_", None)
     metrics = list(dict.fromkeys(name for by_metric in history.values() for name in by_metric))
     has_trials = choice is not None and len(choice.tried) > 0
@@ -161,7 +161,7 @@ def _of_rounds(model: Any, metric: str | None) -> dict[str, Any]:
         raise ParameterError(
             f"metric={metric!r} is not allowed; this model has {', '.join(known)}."
         )
-    curves = {of: _curve(by[metric]) for of, by in history.items() if metric in by}
+    curves = {of: _curve(by[metric], before) for of, by in history.items() if metric in by}
     trials = [
         Curve(ROUNDS_PER_EVALUATION * np.arange(1, len(one.curve) + 1), np.array(one.curve))
         for one in (choice.tried if has_trials and choice.metric == metric else ())
@@ -181,7 +181,8 @@ def _of_stages(model: Any) -> dict[str, Any]:
     curves = {"training set": _curve(model.train_score_)}
     validation = getattr(model, "validation_score_", None)
     if validation is not None:
-        curves["validation set"] = _curve(validation)
+        before = getattr(model, "n_initial_rounds_", 0)
+        curves["validation set"] = _curve(validation, before)
     best_round = getattr(model, "best_iteration_", None)
     return {"curves": curves, "xlabel": "round", "ylabel": "mean loss", "chosen": best_round}
 
@@ -242,6 +243,7 @@ def _of_trees(model: Any, X: Any, y: Any) -> dict[str, Any]:
     return {"curves": {"out of bag": _curve(errors)}, "xlabel": "trees", "ylabel": ylabel}
 
 
-def _curve(values: Any) -> Curve:
+def _curve(values: Any, before: int = 0) -> Curve:
+    """Return the curve of the rounds after the initial ones."""
     array = np.asarray(values, np.float64)
-    return Curve(np.arange(1, len(array) + 1), array)
+    return Curve(before + np.arange(1, len(array) + 1), array)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, TypeVar
+from math import inf
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
-from hedgerow._params import NOTHING, Number, Parameter, any_of
+from hedgerow._params import NOTHING, Number, Options, Parameter, any_of
 from hedgerow._result import imported
 from hedgerow._types import Floats
 from hedgerow.plot._colors import COLORS, INK, PALE_INK, class_colors, tint
 from hedgerow.plot._display import Display, counted, measured, number, require_axes, shorts
 from hedgerow.plot._tree_contents import (
     PictureNode,
+    Targets,
+    TreeDescription,
     count_targets,
     describe_tree,
     path_of,
     picture_nodes,
+    readable_depth,
     tidy_positions,
 )
 
@@ -30,11 +34,16 @@ THINNEST, THICKEST = 0.7, 8.0  # lines of no cover, and of the cover of the root
 PALEST, STRONGEST = 0.06, 0.42  # tints of leaves
 # Colour and width of the lines on the path of a row.
 PATH, PATH_WIDTH = COLORS[4], 2.2
+# Wider trees are folded, to two levels at least: text that is shrunk to fit a page stays legible.
+WIDEST, FEWEST_LEVELS = 12.0 * 72.0, 2
 # Rendered text may be wider than its outlines.
 SAFETY = 1.06
 D = TypeVar("D", bound="TreeDisplay")
 
-_DEPTH = Parameter("max_depth", None, any_of(Number(1, integer=True), NOTHING), "")
+Depth = int | Literal["all"] | None
+_DEPTH = Parameter(
+    "max_depth", None, any_of(Number(1, integer=True), Options(("all",)), NOTHING), ""
+)
 
 
 class TreeDisplay(Display):
@@ -98,7 +107,7 @@ class TreeDisplay(Display):
         y: Any = None,
         *,
         row: Any = None,
-        max_depth: int | None = None,
+        max_depth: Depth = None,
         ax: Any = None,
     ) -> Self:
         """Draw one tree of a model.
@@ -114,9 +123,9 @@ class TreeDisplay(Display):
             classification trees show the classes of the training rows.
         row : table with one row, optional
             A row whose path through the tree is highlighted.
-        max_depth : int, optional
-            Maximum depth to draw. By default, the largest depth at which there are at most 16
-            leaves and truncated branches.
+        max_depth : int or "all", optional
+            Maximum depth to draw; "all" draws the whole tree. By default, the largest depth at
+            which there are at most 16 leaves and truncated branches in at most 12 inches, or 2.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure that fits all text.
         """
@@ -281,16 +290,13 @@ class _Layout:
 
     def __init__(self, display: TreeDisplay) -> None:
         nodes = display.nodes
-        self.widths = [_width_of(node) for node in nodes]
+        self.widths, x, tree_width = _placed(nodes)
         self.heights = [_height_of(node) for node in nodes]
-        children = [node.children for node in nodes]
-        x = tidy_positions(children, self.widths, GAP)
         self._legend(display)
         self.caption = _caption(display) if display.has_caption else []
         # The longest line of title, caption and legend must fit as well.
         lines = [_text_width(display.title, FONT + 1.0)]
         lines += [_text_width(line, SMALL_FONT) for line in self.caption]
-        tree_width = float(max(x + np.array(self.widths) / 2.0))
         self.width = max([tree_width, sum(self.legend_widths), *lines]) + 2.0 * GAP
         self.x = x + (self.width - tree_width) / 2.0
         below = SMALL_LINE * len(self.caption) + 2.0 * PADDING
@@ -317,6 +323,13 @@ class _Layout:
         names = [] if display.class_names is None else list(display.class_names)
         self.legend_names = shorts(names, 20)
         self.legend_widths = [_text_width(name, SMALL_FONT) + 24.0 for name in self.legend_names]
+
+
+def _placed(nodes: Sequence[PictureNode]) -> tuple[list[float], Floats, float]:
+    """Return the widths and the x of the nodes, and the width of the tree."""
+    widths = [_width_of(node) for node in nodes]
+    x = tidy_positions([node.children for node in nodes], widths, GAP)
+    return widths, x, float(max(x + np.array(widths) / 2.0))
 
 
 def _width_of(node: PictureNode) -> float:
@@ -364,13 +377,17 @@ def _points_per_unit(ax: Any, layout: _Layout) -> float:
 
 
 def display_of_tree(
-    kind: type[D], model: Any, tree: int, X: Any, y: Any, row: Any, max_depth: int | None
+    kind: type[D], model: Any, tree: int, X: Any, y: Any, row: Any, max_depth: Depth
 ) -> D:
     """Return the display, not drawn yet."""
     _DEPTH.check(max_depth)
     description = describe_tree(model, tree)
     targets = count_targets(model, description, X, y)
-    nodes = picture_nodes(description, targets, max_depth)
+    nodes = (
+        _readable_nodes(description, targets)
+        if max_depth is None
+        else picture_nodes(description, targets, inf if max_depth == "all" else max_depth)
+    )
     is_classes = targets is not None and targets.edges is None
     has_order = description.shares is None and description.tree.value.shape[1] == 1
     return kind(
@@ -384,3 +401,14 @@ def display_of_tree(
         else None,
         path=() if row is None else path_of(description, nodes, row),
     )
+
+
+def _readable_nodes(
+    description: TreeDescription, targets: Targets | None
+) -> tuple[PictureNode, ...]:
+    """Return the nodes of the deepest picture that can be read."""
+    for depth in range(readable_depth(description.tree), 0, -1):
+        nodes = picture_nodes(description, targets, depth)
+        if depth <= FEWEST_LEVELS or _placed(nodes)[-1] <= WIDEST:
+            return nodes
+    return picture_nodes(description, targets, 1)

@@ -298,17 +298,16 @@ def _counts(leaves: NDArray[Any], place: NDArray[Any], n_nodes: int, n_bars: int
 
 
 def picture_nodes(
-    description: TreeDescription, targets: Targets | None, max_depth: int | None
+    description: TreeDescription, targets: Targets | None, max_depth: float
 ) -> tuple[PictureNode, ...]:
     """Return the nodes of a picture, parents before children."""
     tree = description.tree
-    deepest = _readable_depth(tree) if max_depth is None else max_depth
     todo = [(0, 0)]
     visible: list[tuple[int, int]] = []
     children: list[tuple[int, int] | None] = []
     for node, depth in todo:
         visible.append((node, depth))
-        if tree.feature[node] >= 0 and depth < deepest:
+        if tree.feature[node] >= 0 and depth < max_depth:
             children.append((len(todo), len(todo) + 1))
             todo += [(int(tree.left[node]), depth + 1), (int(tree.right[node]), depth + 1)]
         else:
@@ -365,8 +364,8 @@ def _leaves_below(tree: Tree) -> NDArray[np.int64]:
     return n_leaves
 
 
-def _readable_depth(tree: Tree) -> int:
-    """Return the largest depth for which the picture is not too wide; at least 1."""
+def readable_depth(tree: Tree) -> int:
+    """Return the largest depth at which there are few enough nodes; at least 1."""
     ends, level, depth = 0, np.array([0]), 0
     while len(level):
         inner = level[tree.feature[level] >= 0]

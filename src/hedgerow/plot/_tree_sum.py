@@ -19,7 +19,7 @@ from hedgerow._types import Floats
 from hedgerow.exceptions import DataError, ParameterError
 from hedgerow.plot._colors import COLORS, INK
 from hedgerow.plot._display import SMALL, Display, counted, number, open_frame, require_axes, signed
-from hedgerow.plot._tree import TreeDisplay, display_of_tree, tree_size
+from hedgerow.plot._tree import Depth, TreeDisplay, display_of_tree, tree_size
 from hedgerow.plot._tree_contents import describe_tree
 from hedgerow.theory._voters import require_fitted
 
@@ -76,7 +76,7 @@ class TreeSumDisplay(Display):
         *,
         n_trees: int = 3,
         label: Any = None,
-        max_depth: int | None = None,
+        max_depth: Depth = None,
         ax: Any = None,
     ) -> Self:
         """Draw the first trees of a model with the path of a row.
@@ -91,8 +91,8 @@ class TreeSumDisplay(Display):
             Number of trees to draw.
         label : class, optional
             For more than two classes, the class whose score is drawn; by default the first.
-        max_depth : int, optional
-            Maximum depth to draw of each tree.
+        max_depth : int or "all", optional
+            Maximum depth to draw of each tree, as for `TreeDisplay`.
         ax : matplotlib Axes, optional
             Axes to draw on; by default those of a new figure that fits all text.
         """

@@ -461,15 +461,21 @@ def _of_rounds(estimator: GradientBoosting, chosen: range) -> dict[str, Any]:
     fitted["n_iter_"] = len(chosen)
     if "auto_" in fitted:
         fitted["auto_"] = fitted["auto_"].of_every(chosen.step, chosen.start)
-    is_known = chosen == range(len(chosen)) and all(
-        len(values) >= estimator.n_iter_
-        for by_metric in estimator.evals_result_.values()
-        for values in by_metric.values()
+    before = fitted.get("n_initial_rounds_", 0)  # pickles of old versions have none
+    is_known = (
+        before < len(chosen)
+        and chosen == range(len(chosen))
+        and all(
+            before + len(values) >= estimator.n_iter_
+            for by_metric in estimator.evals_result_.values()
+            for values in by_metric.values()
+        )
     )
     fitted["evals_result_"] = {
-        of: {metric: values[: len(chosen)] for metric, values in by_metric.items()}
+        of: {metric: values[: len(chosen) - before] for metric, values in by_metric.items()}
         for of, by_metric in (estimator.evals_result_.items() if is_known else ())
     }
+    fitted["n_initial_rounds_"] = before if is_known else 0
     if not fitted["evals_result_"] or fitted.get("best_iteration_", 0) > len(chosen):
         fitted.pop("best_iteration_", None)
         fitted.pop("best_score_", None)

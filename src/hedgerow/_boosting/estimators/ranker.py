@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import narwhals as nw
@@ -15,7 +16,8 @@ from hedgerow._arguments import IN_TABLE, with_parameters
 from hedgerow._boosting.estimators.base import BoostedInternals
 from hedgerow._boosting.estimators.one_score import RANKING, OneScore
 from hedgerow._boosting.fit.fit_data import FitArguments
-from hedgerow._boosting.ranking_metrics import ALL, mean_quality
+from hedgerow._boosting.losses import RankingLoss
+from hedgerow._boosting.ranking_metrics import ALL, mean_quality, ranking_metrics
 from hedgerow._boosting.targets.ranking import Judgements, Ranking
 from hedgerow._boosting.targets.tasks import Task
 from hedgerow._cuda.predictions import GpuScores
@@ -43,9 +45,12 @@ class RankerInternals(BoostedInternals):
     ----------
     split_queries : function of X, qid and group
         Returns the features of a table and the index of each row's query.
+    mean_of : function of the name of a metric and the arguments of score
+        Returns the mean of the metric over the queries.
     """
 
     split_queries: Callable[[Any, Any, Any], tuple[Any, QueryNumbers]]
+    mean_of: Callable[..., float]
 
 
 @with_parameters
@@ -70,6 +75,9 @@ class GradientBoostingRanker(OneScore):
     evals_result_ : dict
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.
+    n_initial_rounds_ : int
+        Number of rounds of the model that the last fit continued, if any: `evals_result_` begins
+        after them.
     best_iteration_, best_score_ : int, float
         The best round, counted from 1, and its score: the first metric on the last evaluation
         set. Only with early stopping or an eval_set.
@@ -234,6 +242,30 @@ class GradientBoostingRanker(OneScore):
         """
         if k is not None and k not in COUNT:
             raise ParameterError(f"k={k!r} is not allowed; it must be {COUNT} or None.")
+        measure = partial(mean_quality, "ndcg", k or ALL)
+        return self._mean(measure, X, y, sample_weight, qid=qid, group=group, offset=offset)
+
+    def _mean_of(self, metric: str, *rows: Any, **options: Any) -> float:
+        """Return the mean of a metric over the queries; arguments as in `score`."""
+
+        def measure(loss: RankingLoss, *measured: Any) -> float:
+            (named,) = ranking_metrics(metric, loss)
+            return named.measure(*measured)
+
+        return self._mean(measure, *rows, **options)
+
+    def _mean(
+        self,
+        measure: Callable[..., float],
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        offset: Any = None,
+    ) -> float:
+        """Return what a function of loss, target, scores and weights returns for some rows."""
         offset = fit_offset(X, offset)
         features, query = self._split_queries(X, qid, group)
         scores = self._scores(features, offset)[:, 0]
@@ -242,12 +274,12 @@ class GradientBoostingRanker(OneScore):
         objection = loss.objection(target)
         if objection:
             raise DataError(objection)
-        weights = read_weights(sample_weight, len(scores))
-        return mean_quality("ndcg", k or ALL, loss, target, scores, weights)
+        return measure(loss, target, scores, read_weights(sample_weight, len(scores)))
 
     def __hedgerow__(self) -> RankerInternals:
         """Return what other packages of the library may use."""
-        return RankerInternals(**vars(super().__hedgerow__()), split_queries=self._split_queries)
+        shared = vars(super().__hedgerow__())
+        return RankerInternals(**shared, split_queries=self._split_queries, mean_of=self._mean_of)
 
     def _count_scores(self, y: Any, n_rows: int) -> int:  # noqa: ARG002
         return 1

@@ -113,6 +113,13 @@ class InitialState:
     checkpoint_file: CheckpointFile | None = None
     checkpoint: Any = None
 
+    @property
+    def n_rounds(self) -> int:
+        """Number of rounds before the fit, also before one that was interrupted."""
+        if self.checkpoint is not None:
+            return int(self.checkpoint.model.n_initial_rounds_)
+        return _n_rounds(self.model)
+
     def remaining_rounds(self, n_estimators: int) -> range:
         """Return the rounds that are still to be grown."""
         done, last = _n_rounds(self.model), self.n_extra_rounds + n_estimators
@@ -295,6 +302,7 @@ class Fitting:
             "n_iter_": model.ensemble.n_rounds,
             "n_outputs_": problem.loss.n_targets,
             "evals_result_": {} if monitor is None else monitor.history,
+            "n_initial_rounds_": self.initial.n_rounds,
         }
         if problem.classes is not None:
             fitted["classes_"] = problem.classes
