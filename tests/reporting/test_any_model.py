@@ -149,6 +149,19 @@ def test_what_has_no_report_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "model",
+    [hr.RandomForestClassifier(n_estimators=3, random_state=0), RandomForestClassifier(3)],
+    ids=["ours", "scikit-learn"],
+)
+def test_classifiers_of_several_targets_get_a_report(tmp_path: Path, model: Any) -> None:
+    y = np.column_stack([TWO == "good", NUMBER > 0.0])
+    model.fit(X[NUMERIC].fillna(0.0), y)
+    path = tmp_path / "report.html"
+    hr.report(model, X[NUMERIC].fillna(0.0), y, path, n_bootstrap=0)
+    assert "Classification of 2 targets" in path.read_text()
+
+
 def test_columns_in_another_order_keep_their_importances() -> None:
     model = hr.GradientBoostingRegressor(n_estimators=10).fit(X, NUMBER)
     one, other = (summary_of(model, rows, NEW_NUMBER) for rows in (NEW, NEW[NEW.columns[::-1]]))
