@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from hedgerow._data.binning import row_bytes
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.sources import open_table
 from hedgerow._data.streamed_table import batch_ends
 from hedgerow.exceptions import MemoryLimitError, ParameterError
 
@@ -334,7 +335,10 @@ class MemoryLimit:
         has_offset: bool = False,
     ) -> None:
         """Refuse a fit whose forecast exceeds the limit."""
-        shape = getattr(X, "shape", None) or (len(X), len(X[0]))
+        shape = getattr(X, "shape", ())
+        if len(shape) != 2:  # lists and records; the others are refused, as without a limit
+            source = open_table(X)
+            shape = source.n_rows, source.n_features
         rows = _Rows.of(X, shape[1], has_weights, n_outputs if has_offset else 0)
         estimate = forecast(_parameters(estimator), shape, n_outputs, rows, self._process)
         if estimate.total > self._allowed:
