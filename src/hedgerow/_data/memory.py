@@ -335,12 +335,15 @@ class MemoryLimit:
         has_offset: bool = False,
     ) -> None:
         """Refuse a fit whose forecast exceeds the limit."""
-        shape = getattr(X, "shape", ())
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         if len(shape) != 2:  # lists and records; the others are refused, as without a limit
             source = open_table(X)
             shape = source.n_rows, source.n_features
-        rows = _Rows.of(X, shape[1], has_weights, n_outputs if has_offset else 0)
-        estimate = forecast(_parameters(estimator), shape, n_outputs, rows, self._process)
+        n_rows, n_features = shape
+        rows = _Rows.of(X, n_features, has_weights, n_outputs if has_offset else 0)
+        estimate = forecast(
+            *(_parameters(estimator), (n_rows, n_features), n_outputs, rows, self._process)
+        )
         if estimate.total > self._allowed:
             raise MemoryLimitError(
                 f"the fit needs about {as_text(estimate.total)}, more than memory_limit="
