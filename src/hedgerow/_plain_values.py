@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 _LENGTH = struct.Struct("<Q")
 _KINDS = "biufU"  # of dtypes that are their bytes: booleans, numbers, strings of fixed length
+_DTYPE = re.compile(rf"[<>|][{_KINDS}][0-9]{{1,10}}")  # NumPy evaluates other texts as Python
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -108,10 +110,9 @@ class _ValueReader:
         return {self._read(key): self._read(value) for key, value in _list(content)}
 
     def read_dtype(self, content: Any) -> np.dtype[Any]:
-        dtype = np.dtype(content) if isinstance(content, str) else None
-        if dtype is None or dtype.kind not in _KINDS or dtype.str != content:
+        if not (isinstance(content, str) and _DTYPE.fullmatch(content)):
             raise NotPlainError(f"{content!r} is not a dtype of plain values")
-        return dtype
+        return np.dtype(content)
 
     def read_bytes(self, content: Any) -> bytes:
         return bytes(self._take(_count(content)))

@@ -239,6 +239,17 @@ def test_formulas_are_escaped_in_csv_files(run, tmp_path, ending):
     assert "--escape-formulas is for CSV" in answer.err
 
 
+def test_escaped_formulas_are_refused_for_a_parquet_file_that_is_written_in_blocks(run, tmp_path):
+    table = make_people(60)
+    hr.DecisionTreeRegressor().fit(table[["age"]], table["amount"]).save(tmp_path / "m.hedgerow")
+    table.to_parquet(tmp_path / "t.parquet")
+    files = "predict", tmp_path / "m.hedgerow", tmp_path / "t.parquet", "--out-of-core"
+    answer = run(*files, "--escape-formulas", "-o", tmp_path / "p.parquet")
+    assert answer.code == 2
+    assert "--escape-formulas is for CSV" in answer.err
+    assert not (tmp_path / "p.parquet").exists()
+
+
 def test_formulas_are_escaped_in_explanations(run, tmp_path):
     table = make_people(60).rename(columns={"age": "=age"})
     model = hr.GradientBoostingRegressor(n_estimators=3).fit(table[["=age"]], table["amount"])

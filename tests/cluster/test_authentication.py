@@ -303,7 +303,13 @@ def test_bytes_that_are_no_plain_value_are_refused(noise, data):
         assert pack_value(value)
 
 
-@pytest.mark.parametrize("dtype", ["O", "V8", "f8,f8", "M8[ns]", "|O", "<f8 ", 8, None, "nonsense"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("O", "V8", "f8,f8", "M8[ns]", "|O", "<f8 ", "<f3", 8, None, "nonsense"),
+        *("i4,(", "<U9999999999", "(2,)<f8", "<U0"),
+    ],
+)
 def test_arrays_of_other_types_are_refused(dtype):
     document = json.dumps({"array": [dtype, [1]]}).encode()
     with pytest.raises(NotPlainError):

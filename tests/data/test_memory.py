@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -124,6 +125,30 @@ def test_a_ranker_and_a_survival_model_keep_the_forecast_as_their_limit(tmp_path
     for kind, table in (("Ranker", ranker), ("Survival", survival)):
         model = getattr(hr, f"GradientBoosting{kind}")(n_estimators=1)
         model.fit(table, memory_limit=hr.memory_estimate(table, model).total)
+
+
+@pytest.mark.parametrize("X", [[{"a": 1.0}, {"a": 2.0}, {"a": 3.0}], [[1], [2], [3]]])
+def test_tables_without_a_shape_have_a_limit(X):
+    model = hr.GradientBoostingRegressor(n_estimators=1, min_samples_leaf=1)
+    model.fit(X, [1.0, 2.0, 3.0], memory_limit="64GB")
+    with pytest.raises(hr.MemoryLimitError, match=r"needs about .*B, more than memory_limit=5"):
+        model.fit(X, [1.0, 2.0, 3.0], memory_limit=5)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        *(None, [], [1, 2, 3], np.arange(3.0), np.ones((3, 1, 1))),
+        pl.LazyFrame({"a": [1, 2, 3]}),
+    ],
+)
+def test_what_is_no_table_is_refused_as_without_a_limit(X):
+    model, errors = hr.GradientBoostingRegressor(), []
+    for limit in (None, "64GB"):
+        with pytest.raises(hr.DataError) as error:
+            model.fit(X, [1.0, 2.0, 3.0], memory_limit=limit)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1]
 
 
 def test_a_process_that_has_grown_needs_more(monkeypatch):

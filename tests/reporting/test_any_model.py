@@ -149,6 +149,43 @@ def test_what_has_no_report_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.date_range("2020-01-01", periods=100).where(NEW["count"] > 1.0),
+        pd.Series([[1, 2], None] * 50),
+        np.array([1, "text"] * 50, object),
+    ],
+    ids=["dates", "lists", "mixed"],
+)
+def test_columns_that_a_pipeline_drops_may_hold_anything(values: Any) -> None:
+    scaler = make_column_transformer((StandardScaler(), ["single"]))
+    table_of_users = NEW[["single"]].fillna(0.0).assign(other=np.asarray(values, object))
+    model = make_pipeline(scaler, LogisticRegression()).fit(table_of_users, NEW_TWO)
+    summary = summary_of(model, table_of_users, NEW_TWO)
+    single, other = summary["data"]["columns"]
+    assert (single["kind"], other["kind"]) == ("numeric", "other")
+    assert other["n_missing"] == pd.isna(values).sum()
+    assert {bar["name"] for bar in summary["shuffled"]["bars"]} == {"single", "other"}
+    assert names_of(summary) == ["single"]
+    ours = hr.DecisionTreeClassifier().fit(table_of_users[["single"]], NEW_TWO)
+    with pytest.raises(hr.DataError):
+        summary_of(ours, table_of_users, NEW_TWO)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [hr.RandomForestClassifier(n_estimators=3, random_state=0), RandomForestClassifier(3)],
+    ids=["ours", "scikit-learn"],
+)
+def test_classifiers_of_several_targets_get_a_report(tmp_path: Path, model: Any) -> None:
+    y = np.column_stack([TWO == "good", NUMBER > 0.0])
+    model.fit(X[NUMERIC].fillna(0.0), y)
+    path = tmp_path / "report.html"
+    hr.report(model, X[NUMERIC].fillna(0.0), y, path, n_bootstrap=0)
+    assert "Classification of 2 targets" in path.read_text()
+
+
 def test_columns_in_another_order_keep_their_importances() -> None:
     model = hr.GradientBoostingRegressor(n_estimators=10).fit(X, NUMBER)
     one, other = (summary_of(model, rows, NEW_NUMBER) for rows in (NEW, NEW[NEW.columns[::-1]]))

@@ -37,7 +37,7 @@ def explain(
 ) -> None:
     """Print the Shapley values of some rows, or their mean sizes over all rows."""
     file = None if out == STANDARD else out
-    output.require_table_name(file)
+    output.require_table_name(file, escape_formulas=escape_formulas)
     output.require_other_files([file], model_file, data)
     model = load_model(model_file)
     label = chosen_class(positive, model)

@@ -129,10 +129,13 @@ def require_file(path: Path, ends: tuple[str, ...] = ("",)) -> None:
         raise ParameterError(f"cannot write {path}: its name must end in {', '.join(ends)}.")
 
 
-def require_table_name(path: Path | None) -> None:
+def require_table_name(path: Path | None, *, escape_formulas: bool = False) -> None:
     """Raise before any work if a table cannot be written there, or not in a format of its name."""
-    if path is not None:
-        require_file(path, TABLE_ENDS)
+    if path is None:
+        return
+    require_file(path, TABLE_ENDS)
+    if escape_formulas and path.name.lower().endswith((".parquet", ".feather")):
+        raise ParameterError(f"--escape-formulas is for CSV files, but not for {path}.")
 
 
 def require_other_files(outs: Iterable[Path | None], *inputs: DataFiles | None) -> None:
@@ -217,14 +220,12 @@ def write_table(frame: Any, path: Path | None, *, escape_formulas: bool = False)
     Numbers in CSV have the shortest digits that give the same float64 back. If formulas are
     escaped, a spreadsheet shows all text of a CSV file as text.
     """
-    name = "" if path is None else path.name.lower()
     if escape_formulas:
-        if name.endswith((".parquet", ".feather")):
-            raise ParameterError(f"--escape-formulas is for CSV files, but not for {path}.")
         frame = _without_formulas(frame)
     if path is None:
         answer(_as_csv(frame).removesuffix("\n"))
         return
+    name = path.name.lower()
     if name.endswith(".csv"):
         data = _as_csv(frame).encode()
     elif name.endswith(".csv.gz"):

@@ -36,7 +36,7 @@ def predict(
 ) -> None:
     """Write the predictions of a model for the rows of a file."""
     out = None if out == STANDARD else out
-    require_table_name(out)
+    require_table_name(out, escape_formulas=escape_formulas)
     require_other_files([out], model_file, data)
     if coverage is not None and not interval:
         raise ParameterError("--coverage is for intervals: it needs --interval.")

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from hedgerow._data.binning import row_bytes
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._data.sources import open_table
 from hedgerow._data.streamed_table import batch_ends
 from hedgerow.exceptions import MemoryLimitError, ParameterError
 
@@ -334,9 +335,15 @@ class MemoryLimit:
         has_offset: bool = False,
     ) -> None:
         """Refuse a fit whose forecast exceeds the limit."""
-        shape = getattr(X, "shape", None) or (len(X), len(X[0]))
-        rows = _Rows.of(X, shape[1], has_weights, n_outputs if has_offset else 0)
-        estimate = forecast(_parameters(estimator), shape, n_outputs, rows, self._process)
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if len(shape) != 2:  # lists and records; the others are refused, as without a limit
+            source = open_table(X)
+            shape = source.n_rows, source.n_features
+        n_rows, n_features = shape
+        rows = _Rows.of(X, n_features, has_weights, n_outputs if has_offset else 0)
+        estimate = forecast(
+            *(_parameters(estimator), (n_rows, n_features), n_outputs, rows, self._process)
+        )
         if estimate.total > self._allowed:
             raise MemoryLimitError(
                 f"the fit needs about {as_text(estimate.total)}, more than memory_limit="

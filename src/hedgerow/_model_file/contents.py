@@ -236,7 +236,7 @@ def _read_na_values(stored: Stored) -> dict[str, Any]:
 def _write_positive_class(estimator: Any) -> dict[str, int]:
     """Return the place of the positive class, if the command line recorded it, in the classes."""
     label = getattr(estimator, "positive_class_", None)
-    classes = _single_classes(getattr(estimator, "classes_", None))
+    classes = single_classes(getattr(estimator, "classes_", None))
     return {"positive_class": classes.index(label)} if label in classes else {}
 
 
@@ -244,13 +244,13 @@ def _read_positive_class(stored: Stored, attributes: Mapping[str, Any]) -> dict[
     """Read the positive class, if it is recorded."""
     if not stored.has("positive_class"):
         return {}
-    place, classes = stored.field("positive_class"), _single_classes(attributes.get("classes_"))
+    place, classes = stored.field("positive_class"), single_classes(attributes.get("classes_"))
     require(type(place) is int, "positive_class is not an integer")
     require(0 <= place < len(classes), "positive_class is not the place of a class")
     return {"positive_class_": classes[place]}
 
 
-def _single_classes(classes: Any) -> list[Any]:
+def single_classes(classes: Any) -> list[Any]:
     """Return the classes of a target; none if there are several targets, or no classes."""
     return [] if classes is None or isinstance(classes, list) else classes.tolist()
 

@@ -9,9 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._boosting import GradientBoostingRanker
-from hedgerow._data.columns import LabelColumn, NumericColumn
+from hedgerow._data.columns import LabelColumn, NumericColumn, is_missing
 from hedgerow._data.names import fitted_names, labels_of
-from hedgerow._data.sources import open_table
+from hedgerow._data.sources import Source, as_frame, open_table
+from hedgerow._estimator import Estimator
+from hedgerow.exceptions import DataError
+
+OTHER = "other"  # the kind of columns that only models of other libraries take
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +24,7 @@ class Column:
 
     name: str
     values: NDArray[Any]
-    kind: str  # "numeric", "integer", "boolean" or "categorical"
+    kind: str  # "numeric", "integer", "boolean", "categorical" or OTHER
     is_category: bool
     is_float32: bool = False  # whether numbers are rounded before the model sees them
     place: int = 0  # in the table, whose columns may have another order than the model's
@@ -45,7 +49,26 @@ def read_columns(model: Any, X: Any) -> list[Column]:
         if source.names is not None and set(source.names) == set(learned):
             order = [source.names.index(name) for name in learned]
         names = labels_of(learned, source.n_features)
-    return [_column(name, source.read(j), j) for name, j in zip(names, order, strict=True)]
+    return [
+        _column(name, source.read(j), j)
+        if isinstance(model, Estimator)
+        else _any_column(name, source, X, j)
+        for name, j in zip(names, order, strict=True)
+    ]
+
+
+def _any_column(name: str, source: Source, X: Any, place: int) -> Column:
+    """Read a column, or only show it if it has other values than numbers or strings.
+
+    A pipeline may drop such columns or make numbers of them, such as those of dates.
+    """
+    try:
+        return _column(name, source.read(place), place)
+    except DataError:
+        frame = as_frame(X)
+        values = np.asarray(X)[:, place].tolist() if frame is None else frame[:, place].to_list()
+        texts = [None if is_missing(value) else str(value) for value in values]
+        return Column(name, np.array(texts, object), OTHER, True, place=place)
 
 
 def _column(name: str, column: NumericColumn | LabelColumn, place: int) -> Column:

@@ -13,7 +13,7 @@ from hedgerow._curves import some_rows
 from hedgerow._data.names import fitted_names
 from hedgerow._data.pass_through import take_rows
 from hedgerow._reporting.any_model import model_name, why_no_shap
-from hedgerow._reporting.columns import Column
+from hedgerow._reporting.columns import OTHER, Column
 from hedgerow._reporting.curves import histogram_bars
 from hedgerow._reporting.forest_payload import in_units, score_label
 from hedgerow._reporting.outcomes import (
@@ -126,9 +126,10 @@ def effect_summary(
 ) -> dict[str, Any]:
     """Return the partial dependence on the most important columns, with their distributions."""
     rows = some_rows(outcomes[0].n_rows, MOST_ROWS)
-    places = [j for j in order if not table[j].missing[rows].all()][:MOST_EFFECTS]
+    readable = [j for j in order if table[j].kind != OTHER]
+    places = [j for j in readable if not table[j].missing[rows].all()][:MOST_EFFECTS]
     if not places:
-        return {"absent": "all values of the table are missing."}
+        return {"absent": "no feature has values that could be varied."}
     learned = fitted_names(model)
     # An integer is a name if names are integers, else an index.
     names_or_indices = [

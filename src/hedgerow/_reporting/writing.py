@@ -14,6 +14,7 @@ from hedgerow._data.parquet_table import ParquetTable
 from hedgerow._data.pass_through import take_rows
 from hedgerow._data.target import fit_columns, fit_offset
 from hedgerow._model_file.atomic import check_target, file_name, write_atomically
+from hedgerow._model_file.contents import single_classes
 from hedgerow._params import Number, short_repr
 from hedgerow._reporting.any_model import reported_model
 from hedgerow._reporting.fold_models import require_each_row_once
@@ -193,7 +194,7 @@ def _check_positive_class(model: Any, positive_class: Any) -> None:
 def _positive_class(model: Any, positive_class: Any) -> Any:
     """Return the positive class, by default the one that the command line recorded."""
     recorded = getattr(model, "positive_class_", None)
-    if positive_class is None and recorded in getattr(model, "classes_", ()):
+    if positive_class is None and recorded in single_classes(getattr(model, "classes_", None)):
         return recorded
     return positive_class
 
