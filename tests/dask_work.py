@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import time
@@ -70,6 +71,17 @@ class Slow:
 
     def after_round(self, info):  # noqa: ARG002
         time.sleep(self.seconds)
+
+
+class Forgotten:
+    """Let the workers of this process believe that their driver has not called for an hour."""
+
+    def after_round(self, info):  # noqa: ARG002
+        from hedgerow.dask._session import _SESSIONS
+
+        for session in list(_SESSIONS.values()):
+            session.last_call = -math.inf
+        time.sleep(0.1)
 
 
 class KillOnce:

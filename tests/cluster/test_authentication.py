@@ -27,6 +27,7 @@ from hedgerow.cluster import SocketListener, run_threads
 from hedgerow.cluster import _frames as frames
 from hedgerow.cluster import _handshake as handshake
 from hedgerow.exceptions import ClusterError
+from patience import LONG
 
 TOKEN = secrets.token_bytes(32)
 
@@ -41,7 +42,7 @@ class Touch:
         return Path.touch, (self.path,)
 
 
-def on_workers(work, size=2, between=None, **options):
+def on_workers(work, size=2, between=None):
     """Run a function on connected workers; return what each returned, or its ClusterError.
 
     `between` is the address at which worker 1 finds worker 0.
@@ -56,7 +57,7 @@ def on_workers(work, size=2, between=None, **options):
         def run(rank):
             known = addresses if relay is None or rank == 0 else [relay.address, *addresses[1:]]
             try:
-                with listeners[rank].connect(rank, known, TOKEN, **options) as communicator:
+                with listeners[rank].connect(rank, known, TOKEN, start=LONG) as communicator:
                     return work(communicator)
             except ClusterError as error:
                 return str(error)
@@ -187,7 +188,6 @@ def silent_callers(address, n, stack):
 @pytest.mark.parametrize("most_pending", [4, handshake.MOST_PENDING])
 def test_200_silent_callers_do_not_change_a_fit(most_pending, monkeypatch):
     monkeypatch.setattr(handshake, "MOST_PENDING", most_pending)
-    monkeypatch.setattr(handshake, "CONNECTING", 60.0)
     expected = run_threads(cluster_work.model_bytes, 2)[0]
     with ExitStack() as stack:
 
@@ -200,14 +200,14 @@ def test_200_silent_callers_do_not_change_a_fit(most_pending, monkeypatch):
         assert on_workers(cluster_work.model_bytes, between=call) == [expected] * 2
 
 
-def test_a_worker_that_is_turned_away_calls_again(monkeypatch):
-    monkeypatch.setattr(handshake, "CONNECTING", 60.0)
+def test_a_worker_that_is_turned_away_calls_again():
     assert len(on_workers(three_sums, between=lambda a: Relay(a, n_reset=3))[0]) == 3
 
 
 def test_those_who_stay_silent_go_first(monkeypatch):
     monkeypatch.setattr(handshake, "MOST_PENDING", 2)
-    mesh = handshake.Mesh(None, 0, [("", 0)] * 3, TOKEN)
+    monkeypatch.setattr(handshake, "PROVING", LONG)
+    mesh = handshake.Mesh(None, 0, [("", 0)] * 3, TOKEN, LONG)
     callers = {}
     for descriptor, rank in enumerate([None, 1, None, 2]):
         ours, theirs = socket.socketpair()

@@ -187,21 +187,20 @@ def test_a_closed_communicator_says_so(workers):
 # ---- strangers -----------------------------------------------------------------------------------
 
 
-def test_a_worker_with_another_token_is_refused(monkeypatch):
-    monkeypatch.setattr(handshake, "CONNECTING", 1.0)
+def test_a_worker_with_another_token_is_refused_at_once_and_nobody_else():
     listeners = [SocketListener() for _ in range(2)]
     addresses = [listener.address for listener in listeners]
 
-    def connect(rank):
-        try:
-            return listeners[rank].connect(rank, addresses, TOKEN[:31] + bytes([rank]))
-        except ClusterError as error:
-            return str(error)
+    def connect(rank, token=TOKEN):
+        return listeners[rank].connect(rank, addresses, token, start=2 * LONG)
 
-    with ThreadPoolExecutor(2) as pool:
-        of_zero, of_one = pool.map(connect, range(2))
-    assert "Worker 1 did not connect to worker 0 within 1 s" in of_zero
-    assert "it does not know the token" in of_one
+    with ThreadPoolExecutor(1) as pool:
+        zero = pool.submit(connect, 0)
+        with SocketListener() as stranger, pytest.raises(ClusterError, match="not know the token"):
+            stranger.connect(1, addresses, TOKEN[::-1], start=2 * LONG)
+        communicators = [connect(1), zero.result()]
+    assert in_threads(communicators, lambda one: one.gather(b"x")) == [[b"x", b"x"]] * 2
+    in_threads(communicators, lambda one: one.close())
 
 
 @pytest.mark.parametrize(
@@ -223,14 +222,13 @@ def test_strangers_do_not_disturb(greeting):
         stranger.close()
 
 
-def test_a_worker_that_does_not_come_is_an_error(monkeypatch):
-    monkeypatch.setattr(handshake, "CONNECTING", 0.5)
+def test_a_worker_that_does_not_come_is_an_error():
     with SocketListener() as first, SocketListener() as other:
         addresses = [first.address, other.address]
     with pytest.raises(ClusterError, match=r"Worker 1 did not connect to worker 0 within 0\.5 s"):
-        SocketListener().connect(0, addresses, TOKEN)
+        SocketListener().connect(0, addresses, TOKEN, start=0.5)
     with pytest.raises(ClusterError, match="Worker 1 cannot connect to worker 0"):
-        SocketListener().connect(1, [other.address, addresses[0]], TOKEN)
+        SocketListener().connect(1, [other.address, addresses[0]], TOKEN, start=0.5)
 
 
 def test_a_token_must_be_long():

@@ -241,10 +241,11 @@ def test_an_interrupt_ends_a_forest(processes):
 def test_workers_end_when_the_driver_is_gone(threads, monkeypatch):
     monkeypatch.setattr(_driver.Attempt, "_call_workers", lambda _self: None)
     with (
-        dask.config.set({"hedgerow.patience": 1.5, "hedgerow.retries": 0}),
+        WITHOUT_CLOCKS(),
+        dask.config.set({"hedgerow.retries": 0}),
         pytest.raises(ClusterError, match="driver of the fit has disconnected"),
     ):
-        model(n_estimators=1000).fit(*collections(), callbacks=[dask_work.Slow(0.1)])
+        model(n_estimators=100_000).fit(*collections(), callbacks=[dask_work.Forgotten()])
 
 
 def test_two_fits_at_once_wait_for_each_other(threads):

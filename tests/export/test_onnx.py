@@ -1,6 +1,7 @@
 """onnxruntime predicts as the model: from columns, with strings and missing values."""
 
 import numpy as np
+import onnx
 import onnxruntime
 import pandas as pd
 import pytest
@@ -45,6 +46,22 @@ def test_a_missing_string_is_empty_unless_that_is_a_category(tmp_path):
         graph = session(estimator, tmp_path)
         (found,) = graph.run(None, columns(frame, texts=["word"], missing=""))
         np.testing.assert_allclose(found[:, 0], estimator.predict(frame), rtol=1e-12)
+
+
+def test_the_children_of_a_root_have_different_numbers(tmp_path):
+    """Leaves and nodes are numbered apart; onnxruntime 1.23 takes equal numbers for one leaf."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    y = frame["a"] - frame["b"] ** 2 + 0.2 * rng.normal(size=200) > 0
+    estimator = hr.GradientBoostingClassifier(n_estimators=40).fit(frame, y)
+    found = session(estimator, tmp_path).run(["probabilities"], columns(frame, texts=()))[0]
+    np.testing.assert_allclose(found, estimator.predict_proba(frame), rtol=0, atol=1e-12)
+    graph = onnx.load(tmp_path / "model.onnx").graph
+    (trees,) = (node for node in graph.node if node.op_type == "TreeEnsemble")
+    lists = {each.name: each.ints for each in trees.attribute}
+    children = lists["nodes_truenodeids"], lists["nodes_falsenodeids"]
+    assert len(lists["tree_roots"]) == 40
+    assert not [root for root in lists["tree_roots"] if children[0][root] == children[1][root]]
 
 
 def test_many_thousand_categories(tmp_path):

@@ -14,6 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow._import import cbm
 from importing.rows import NUMERIC, table, target
+from patience import LONG
 
 FOLDER = Path(__file__).parent / "catboost"
 CATBOOST = """
@@ -37,6 +38,7 @@ def path_with(tmp_path, monkeypatch):
         json = str(FOLDER / "numbers.json")
         (tmp_path / "catboost.py").write_text(CATBOOST.format(what=what, json=json))
         monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(cbm, "SECONDS", LONG)
         (tmp_path / "model.cbm").write_bytes(b"CBM1" + bytes(100))
         return tmp_path / "model.cbm"
 

@@ -334,5 +334,5 @@ def test_a_package_that_is_missing_is_named(tmp_path: Path, monkeypatch: Any) ->
     import sys
 
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(ImportError, match="pip install altair jinja2"):
+    with pytest.raises(ImportError, match="pip install altair jinja2 vl-convert"):
         report_of(tmp_path / "report.html")

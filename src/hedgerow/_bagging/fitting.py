@@ -75,8 +75,8 @@ def fit_bag(
     arguments: BaggingArguments,
 ) -> Attributes:
     """Return the attributes of the fitted estimator; `init_model` is the model to continue."""
-    refuse_no_table(arguments.X)
     _check_estimator(bagging, estimator)
+    refuse_no_table(arguments.X)
     if _is_forest(bagging, estimator, arguments):
         forest = _continued(init_model, ForestModel)
         attributes = _fit_as_forest(bagging, estimator, forest, outputs, arguments)

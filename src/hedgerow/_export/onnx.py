@@ -146,6 +146,12 @@ class _EnsembleAttributes:
         number = np.where(
             is_leaf, first_leaf + n_leaves - 1, first + np.arange(tree.n_nodes) - n_leaves
         )
+        if number[tree.left[0]] == number[tree.right[0]]:
+            # A leaf and a node: onnxruntime 1.23 takes such a root for a leaf. Another leaf, to
+            # which no node refers, shifts the numbers of the leaves.
+            number += is_leaf
+            self.targets.append(target)
+            self.values.append(0.0)
         self.roots.append(first)
         for node in inner.tolist():
             key, split = _test(tree, node)

@@ -75,7 +75,8 @@ def _steps(model: PortableModel, table: str, kept: dict[str, str]) -> Iterator[t
         f"{_number(base)} + sum({score}) AS {score}"
         for base, score in zip(ensemble.base_score, scores, strict=True)
     ]
-    yield "scores", f"(\n{_select(['r', *totals], 'parts')}\nGROUP BY r\n)"
+    # Otherwise DuckDB 1.1 reads "features", which two steps use, as a duplicate alias.
+    yield "scores", f"MATERIALIZED (\n{_select(['r', *totals], 'parts')}\nGROUP BY r\n)"
     linked = [f"{p} AS p{k}" for k, p in enumerate(_linked(model, scores))]
     joined = "features JOIN scores ON scores.r = features.r"
     yield "predictions", f"(\n{_select([*kept, *linked], joined)}\n)"

@@ -4,7 +4,7 @@ A worker calls those of lower rank, and those of higher rank call it. Both ends 
 and prove, for these two numbers, that they know the token; the keys of the connection follow from
 the same. Whoever else calls is heard by one thread, without an answer that says anything, and only
 for a while: when many call, those who stay silent have to go first. A worker that is turned away
-calls again.
+calls again, unless whoever it has reached does not know the token.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from hedgerow.exceptions import ClusterError
 
 Address = tuple[str, int]
 
-CONNECTING = 5.0  # seconds until all connections of a worker must exist
 PROVING = 2.0  # seconds that a caller has to prove who it is
 MOST_PENDING = 256  # callers that have not proved who they are
 MOST_WAITING = 1024  # connections that the system keeps until they are accepted
@@ -114,11 +113,16 @@ class Mesh:
     """
 
     def __init__(
-        self, listener: socket.socket, rank: int, addresses: Sequence[Address], token: bytes
+        self,
+        listener: socket.socket,
+        rank: int,
+        addresses: Sequence[Address],
+        token: bytes,
+        seconds: float,
     ) -> None:
         self.rank, self.size = rank, len(addresses)
         self._listener, self._addresses, self._token = listener, addresses, token
-        self._deadline = monotonic() + CONNECTING
+        self._seconds, self._deadline = seconds, monotonic() + seconds
         self._connections: dict[int, Connection] = {}
         self._proved: Queue[tuple[int, Connection]] = Queue()
         self._n_wrong = 0  # callers with another token
@@ -164,8 +168,11 @@ class Mesh:
         while monotonic() < self._deadline:
             try:
                 return self._greet(peer)
+            except _WrongTokenError as error:
+                why = error
+                break
             except OSError as error:
-                why = why if isinstance(why, _WrongTokenError) else error
+                why = error
             Event().wait(min(pause, self._seconds_left()))
             pause = min(2 * pause, _LONGEST_PAUSE)
         raise ClusterError(f"Worker {self.rank} cannot connect to worker {peer}: {why}.")
@@ -262,8 +269,8 @@ class Mesh:
             missing = next(r for r in range(self.rank + 1, self.size) if r not in self._connections)
             why = " Somebody called who does not know the token of this fit." * bool(self._n_wrong)
             raise ClusterError(
-                f"Worker {missing} did not connect to worker {self.rank} within {CONNECTING:g} s."
-                f"{why}"
+                f"Worker {missing} did not connect to worker {self.rank} within "
+                f"{self._seconds:g} s.{why}"
             ) from None
         if rank in self._connections:  # its first call did not reach its end
             self._connections[rank].socket.close()

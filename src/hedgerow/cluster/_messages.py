@@ -18,6 +18,7 @@ from hedgerow.exceptions import ClusterError
 # Kinds of messages.
 HEARTBEAT, EXCHANGE, GATHER, ABORT, GOODBYE = range(5)
 
+START = 300.0  # seconds until all workers must be there; other tasks may delay them
 TIMEOUT = 3600.0  # seconds that one call may take, while all workers give signs of life
 SILENCE = 30.0  # seconds without a heartbeat; sorting strings may keep the interpreter as long
 BETWEEN_HEARTBEATS = 1.0  # seconds

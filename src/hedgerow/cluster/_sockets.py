@@ -24,6 +24,7 @@ from hedgerow.cluster._messages import (
     GOODBYE,
     HEARTBEAT,
     SILENCE,
+    START,
     TIMEOUT,
     MessageCommunicator,
 )
@@ -61,10 +62,11 @@ class SocketListener:
         addresses: Sequence[Address],
         token: bytes,
         *,
+        start: float = START,
         timeout: float = TIMEOUT,
         silence: float = SILENCE,
     ) -> SocketCommunicator:
-        """Connect to all other workers, within five seconds, and stop listening.
+        """Connect to all other workers, which may begin later, and stop listening.
 
         Others may call the port meanwhile: they are turned away, and do not disturb.
 
@@ -76,6 +78,8 @@ class SocketListener:
             The addresses of all workers, by rank.
         token : bytes
             A secret of this fit, at least 16 random bytes.
+        start : float
+            Seconds until all workers must be connected.
         timeout : float
             Seconds that one call may take.
         silence : float
@@ -90,7 +94,7 @@ class SocketListener:
         with self:
             if len(token) < 16:
                 raise ClusterError("The token of a fit must have at least 16 bytes.")
-            connections = Mesh(self._socket, rank, addresses, token).connect()
+            connections = Mesh(self._socket, rank, addresses, token, start).connect()
         return SocketCommunicator(rank, connections, timeout=timeout, silence=silence)
 
     def close(self) -> None:

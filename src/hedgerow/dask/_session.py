@@ -34,6 +34,9 @@ from hedgerow.dask._transport import HANDLER, DaskCommunicator
 from hedgerow.dask._transport import join as join_fit
 from hedgerow.exceptions import ClusterError
 
+# Seconds for the sockets of workers that have met through Dask: what a network that drops their
+# calls costs "auto".
+_FOR_SOCKETS = 5.0
 _UNTIL_INTERRUPT = 1.5  # seconds after an abort, which ends the next call between workers
 _BYTES_IN_MEMORY = 1 << 25  # of partitions that wait to become bins; more are in a file
 
@@ -404,7 +407,10 @@ def _faster(
     if session.listener is not None and None not in sockets:
         try:
             session.sockets = session.listener.connect(
-                session.rank, sockets, token, timeout=plan.timeout, silence=plan.silence
+                *(session.rank, sockets, token),
+                start=_FOR_SOCKETS,
+                timeout=plan.timeout,
+                silence=plan.silence,
             )
             why = b""
         except ClusterError as error:
