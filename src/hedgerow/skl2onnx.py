@@ -22,7 +22,7 @@ from skl2onnx.common.data_types import (
 )
 from sklearn.base import ClassifierMixin
 
-from hedgerow._export import onnx_of
+from hedgerow._export import exported
 from hedgerow._export.onnx_graph import ML, OPSETS
 from hedgerow._model_file.contents import estimator_kinds
 from hedgerow.exceptions import ExportError
@@ -103,7 +103,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 def _own_model(operator: Any) -> Any:
     """Return the ONNX model of the estimator alone."""
     if not hasattr(operator, "hedgerow_model"):
-        operator.hedgerow_model = onnx.load_from_string(onnx_of(operator.raw_operator))
+        operator.hedgerow_model = onnx.load_from_string(exported(operator.raw_operator, "onnx"))
     return operator.hedgerow_model
 
 

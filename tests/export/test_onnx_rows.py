@@ -143,5 +143,14 @@ def test_what_a_graph_cannot_express_is_refused_with_a_reason(message: str, tmp_
 
 
 def test_other_formats_name_onnx(tmp_path: Path) -> None:
-    with pytest.raises(hr.ExportError, match="neighbours as ONNX"):
+    with pytest.raises(hr.ExportError, match=r"SVR has no trees\. The format that can is 'onnx'"):
         hr.SVR().fit(X, T).export(tmp_path / "model.h")
+
+
+@pytest.mark.parametrize("message", ["precomputed kernel", "no predictions"])
+def test_other_formats_do_not_name_onnx_if_it_refuses_the_model(
+    message: str, tmp_path: Path
+) -> None:
+    model, rows, y = REFUSED[message]
+    with pytest.raises(hr.ExportError, match=message):
+        model.fit(rows, y).export(tmp_path / "model.h")

@@ -17,7 +17,7 @@ from hedgerow._export.c import c_header
 from hedgerow._export.javascript import javascript_module
 from hedgerow._export.lightgbm_text import lightgbm_refusal, lightgbm_text
 from hedgerow._export.onnx import onnx_bytes, onnx_refusal
-from hedgerow._export.onnx_rows import has_no_trees, rows_onnx
+from hedgerow._export.onnx_rows import has_no_trees, require_expressible, rows_onnx
 from hedgerow._export.portable import PortableModel, portable
 from hedgerow._export.python import python_source
 from hedgerow._export.sql import sql_query, sql_refusal
@@ -34,19 +34,23 @@ ExportFormat = Literal["c", "javascript", "lightgbm", "onnx", "python", "sql", "
 class Destination:
     """What an export may depend on beside the model: the name of the file, and the SQL table."""
 
-    name: str
-    table: str | None
-    keep: Sequence[str]
+    name: str = "model"
+    table: str | None = None
+    keep: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Format:
-    """The endings of a format's files, what writes a model, and why it cannot, if it cannot."""
+    """The endings of a format's files, what writes a model, and why it cannot, if it cannot.
+
+    `write_rows` writes SVMs and neighbours, which have no trees.
+    """
 
     title: str
     suffixes: tuple[str, ...]
     write: Callable[[PortableModel, Destination], str | bytes]
     refusal: Callable[[PortableModel], str | None] = lambda _: None
+    write_rows: Callable[[Estimator], bytes] | None = None
 
 
 FORMATS: dict[ExportFormat, Format] = {
@@ -56,7 +60,11 @@ FORMATS: dict[ExportFormat, Format] = {
         *("LightGBM's text format", (".txt",), lambda model, _: lightgbm_text(model)),
         lightgbm_refusal,
     ),
-    "onnx": Format("ONNX", (".onnx",), lambda model, _: onnx_bytes(model), onnx_refusal),
+    "onnx": Format(
+        *("ONNX", (".onnx",), lambda model, _: onnx_bytes(model)),
+        onnx_refusal,
+        rows_onnx,
+    ),
     "python": Format("Python", (".py",), lambda model, _: python_source(model)),
     "sql": Format(
         *("SQL", (".sql",), lambda model, to: sql_query(model, to.table, to.keep)),
@@ -77,41 +85,37 @@ def export(
     table: str | None = None,
     keep: Sequence[str] = (),
 ) -> None:
-    """Write a fitted tree model in the format of another program; see `Estimator.export`."""
+    """Write a fitted model in the format of another program; see `Estimator.export`."""
     file = Path(file_name(path))
-    name = _format_of(file, format)
-    written: str | bytes
-    if name == "onnx":
-        written = onnx_of(estimator)
-    else:
-        to = Destination(file.stem, table, keep)
-        written = _written(FORMATS[name], portable(estimator), to)
-    write_atomically(str(file), written.encode() if isinstance(written, str) else written)
+    to = Destination(file.stem, table, keep)
+    write_atomically(str(file), exported(estimator, _format_of(file, format), to))
 
 
-def onnx_of(estimator: Estimator) -> bytes:
-    """Return the bytes of a fitted estimator as ONNX."""
+_ANYWHERE = Destination()
+
+
+def exported(estimator: Estimator, name: ExportFormat, to: Destination = _ANYWHERE) -> bytes:
+    """Return what the file of a fitted estimator in a format contains."""
+    writer = FORMATS[name]
     if has_no_trees(estimator):
-        return rows_onnx(estimator)
-    written = _written(FORMATS["onnx"], portable(estimator), Destination("", None, ()))
-    assert isinstance(written, bytes)
-    return written
-
-
-def _written(writer: Format, model: PortableModel, to: Destination) -> str | bytes:
-    _require_support(writer, model)
-    return writer.write(model, to)
-
-
-def _require_support(writer: Format, model: PortableModel) -> None:
+        require_expressible(estimator)
+        if writer.write_rows is None:
+            can = [name for name, each in FORMATS.items() if each.write_rows is not None]
+            raise _refused(writer, f"{type(estimator).__name__} has no trees", can)
+        return writer.write_rows(estimator)
+    model = portable(estimator)
     reason = writer.refusal(model)
-    if reason is None:
-        return
-    others = [repr(name) for name, each in FORMATS.items() if each.refusal(model) is None]
-    raise ExportError(
-        f"{writer.title} cannot represent this model: {reason}. The formats that can are "
-        f"{', '.join(others[:-1])} and {others[-1]}."
-    )
+    if reason is not None:
+        can = [name for name, each in FORMATS.items() if each.refusal(model) is None]
+        raise _refused(writer, reason, can)
+    written = writer.write(model, to)
+    return written.encode() if isinstance(written, str) else written
+
+
+def _refused(writer: Format, reason: str, others: Sequence[ExportFormat]) -> ExportError:
+    *most, last = map(repr, others)
+    can = f"formats that can are {', '.join(most)} and" if most else "format that can is"
+    return ExportError(f"{writer.title} cannot represent this model: {reason}. The {can} {last}.")
 
 
 def _format_of(file: Path, format: str | None) -> ExportFormat:  # noqa: A002

@@ -38,7 +38,6 @@ _POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf, "cosine": 2.
 def neighbors_onnx(estimator: Estimator) -> bytes:
     """Return the bytes of an ONNX model of a classifier or regressor by neighbours."""
     model: NeighborsModel = internals(estimator).model()
-    _require_expressible(estimator, model)
     graph = OnnxGraph()
     columns = [graph.input(name) for name in column_names(model.schema)]
     distances = _distances(graph, model, columns)
@@ -54,7 +53,9 @@ def neighbors_onnx(estimator: Estimator) -> bytes:
     return graph.serialised(type(estimator).__name__)
 
 
-def _require_expressible(estimator: Any, model: NeighborsModel) -> None:
+def require_expressible_neighbors(estimator: Any) -> None:
+    """Raise ExportError if neighbours cannot be written."""
+    model: NeighborsModel = internals(estimator).model()
     if isinstance(estimator, NearestNeighbors):
         raise ExportError(
             "NearestNeighbors cannot be exported: it has no predictions. Export a classifier or "
@@ -62,7 +63,7 @@ def _require_expressible(estimator: Any, model: NeighborsModel) -> None:
         )
     if model.metric.name not in (*_POWERS, "minkowski"):
         raise ExportError(
-            f"neighbours by {model.metric.description} cannot be exported to ONNX. Use "
+            f"neighbours by {model.metric.description} cannot be exported. Use "
             "'euclidean', 'manhattan', 'chebyshev', 'minkowski' or 'cosine'."
         )
     if callable(estimator.weights):

@@ -46,7 +46,6 @@ def linear_svm_onnx(estimator: Estimator) -> bytes:
 def kernel_svm_onnx(estimator: Estimator) -> bytes:
     """Return the bytes of an ONNX model of a kernel SVM."""
     model: KernelModel = internals(estimator).model()
-    _require_expressible(model)
     graph = OnnxGraph()
     columns = [graph.input(name) for name in column_names(model.schema)]
     scores = _kernel_scores(graph, model, columns)
@@ -60,7 +59,9 @@ def kernel_svm_onnx(estimator: Estimator) -> bytes:
     return graph.serialised(type(estimator).__name__)
 
 
-def _require_expressible(model: KernelModel) -> None:
+def require_expressible_kernel(estimator: Estimator) -> None:
+    """Raise ExportError if a kernel SVM cannot be written."""
+    model: KernelModel = internals(estimator).model()
     if model.kernel.name in ("precomputed", "callable"):
         raise ExportError(
             f"an SVM with a {model.kernel.name} kernel cannot be exported: the kernel itself is "

@@ -146,8 +146,7 @@ def portable(estimator: Estimator) -> PortableModel:
     raise ExportError(
         f"this {type(estimator).__name__} cannot be exported. Supported are gradient boosting, "
         "random forests, extra trees, decision trees, AdaBoost classifiers with the default "
-        "trees, and bagging of histogram-based trees; support vector machines and neighbours as "
-        "ONNX."
+        "trees, bagging of histogram-based trees, support vector machines and neighbours."
     )
 
 
