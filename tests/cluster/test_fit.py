@@ -527,3 +527,14 @@ def test_offsets_of_three_classes(tmp_path):
     model = hr.GradientBoostingClassifier(**SETTINGS)
     labels = np.digitize(y, [-0.5, 0.5])
     assert_same_bytes(tmp_path, model, X, labels, [0, 700, 1900, len(y)], offset=offset)
+
+
+class Subclass(hr.GradientBoostingRegressor):
+    """What users write: an estimator with a method more."""
+
+
+def test_a_worker_without_rows_receives_the_model_of_a_subclass():
+    X, y = table(200)
+    first, idle = fit_together(Subclass(**SETTINGS), X, y, [0, 200, 200])
+    assert type(idle) is Subclass
+    np.testing.assert_array_equal(idle.predict(X), first.predict(X))

@@ -256,12 +256,13 @@ class _BusyWorkers:
 
 
 def _as_file(model: Any) -> bytes:
-    try:
-        return pack(*write_estimator(model))
-    except TypeError as error:  # of another library's estimator within it
-        raise ParameterError(
-            f"A worker without rows of X receives the model as a model file. {error}"
-        ) from error
+    """Return the model file; of a subclass, that of the estimator of this library."""
+    kind = next(each for each in DISTRIBUTABLE if isinstance(model, each))
+    plain = kind(
+        **{parameter.name: getattr(model, parameter.name) for parameter in parameters_of(kind)}
+    )
+    adopt(plain, fitted_attributes(model))
+    return pack(*write_estimator(plain))
 
 
 def _wait_for_model(communicator: Communicator) -> dict[str, Any]:
