@@ -270,7 +270,10 @@ class Parameter:
 
     def is_default(self, value: Any) -> bool:
         """Return whether a value is the default."""
-        return value is self.default or bool(np.array_equal(value, self.default))
+        if value is self.default:
+            return True
+        # As objects, since arrays of text and of numbers have no elements to compare in NumPy 2.0.
+        return bool(np.array_equal(np.asarray(value, object), np.asarray(self.default, object)))
 
 
 def short_repr(value: Any) -> str:

@@ -124,7 +124,7 @@ def test_regressor_reaches_the_lowest_objective(numbers, loss, dual, epsilon, C)
 @pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_wide_regression_by_descent_agrees_with_few_features(wide, loss):
     X, y = wide
-    t = np.asarray(X.sum(axis=1)) + 0.1 * y
+    t = np.asarray(X.sum(axis=1)).ravel() + 0.1 * y
     wide_model = LinearSVR(loss=loss, epsilon=0.05, C=2.0, tol=1e-6, max_iter=50_000).fit(X, t)
     # The same rows in a basis of their span have few features, and the same inner products.
     left, sizes, _ = np.linalg.svd(X.toarray(), full_matrices=False)
