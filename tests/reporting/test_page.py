@@ -220,7 +220,7 @@ def test_only_the_scripts_and_the_style_of_the_page_are_allowed(page: str) -> No
         "default-src": "'none'",
         "script-src": " ".join(map(hash_of, scripts)),
         "style-src-elem": hash_of(style),
-        "style-src-attr": "'unsafe-inline'",
+        "style-src": "'unsafe-inline'",
         "base-uri": "'none'",
         "form-action": "'none'",
     }

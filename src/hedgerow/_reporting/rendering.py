@@ -63,12 +63,13 @@ def _script() -> str:
 def _policy(style: str, scripts: Iterable[str]) -> str:
     """Return a content security policy by which only these scripts and this style are used.
 
-    Style attributes, such as the lengths of bars, are numbers; they have no hashes.
+    Style attributes, such as the lengths of bars, are numbers; they have no hashes. Browsers that
+    do not know style-src-elem (Safari before 15.4) go by style-src.
     """
     hashes = " ".join(map(_hash, scripts))
     return (
         f"default-src 'none'; script-src {hashes}; style-src-elem {_hash(style)}; "
-        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     )
 
 
