@@ -32,11 +32,8 @@ REFUSED = {
         if reader.name != "onnx"
     },
 }
-# Votes that are divided by their total have no exact counterpart.
-_ROUNDED_VOTES = 1e-12
-_TOLERANCES = dict.fromkeys(
-    ("deep SAMME", "deep logit", "deep real", "real_adaboost", "real_classes"), _ROUNDED_VOTES
-)
+# Votes that are divided in the leaves, and scores whose mean is not subtracted.
+_TOLERANCES = {"deep SAMME": 1e-12, "deep logit": 1e-12}
 # Models whose sums are float32, which programs other than XGBoost add up as float64.
 _OF_SINGLE_SUMS = ("XGBoost", "XGBoost classes", "XGBoost DART")
 
