@@ -23,6 +23,7 @@ def main() -> None:
     frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(COLUMNS)])
     models = {
         "500 boosted trees of 31 leaves": hr.GradientBoostingRegressor(n_estimators=500),
+        "a default model": hr.GradientBoostingRegressor(),
         "100 trees of a default forest": hr.RandomForestRegressor(),
     }
     for name, model in models.items():

@@ -26,29 +26,38 @@ def run(share: float) -> Outcome:
     """Compare all kinds and formats; at share 0, two kinds on few rows."""
     sys.path.insert(0, str(TESTS))
     from export.comparison import REFUSED, n_different
-    from export.models import ALL_KINDS
+    from export.models import ALL_KINDS, KINDS_WITH_SCORES
     from export.readers import READERS
 
     n_rows = max(FEWEST, round(ROWS * share))
     kinds = ALL_KINDS if share > 0.0 else ("deep tree", "two_classes")
-    n_pairs = n_compared = 0
+    cases = [
+        (kind, reader, raw)
+        for kind in kinds
+        for reader in READERS
+        if (reader.name, kind) not in REFUSED
+        for raw in (False, True)[: 1 + (reader.has_scores and kind in KINDS_WITH_SCORES)]
+    ]
+    n_compared = 0
     failures = []
-    for kind in kinds:
-        for reader in READERS:
-            if (reader.name, kind) in REFUSED:
+    for kind, reader, raw in cases:
+        case = f"{kind}, {reader.name}{', scores' if raw else ''}"
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                different, compared = n_different(
+                    kind, reader, Path(folder), n_rows, n_rows, raw=raw
+                )
+            except Exception as error:  # noqa: BLE001  a reader that fails is a failure, too
+                failures.append(f"{case}: {type(error).__name__} {error}")
                 continue
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    different, compared = n_different(kind, reader, Path(folder), n_rows, n_rows)
-                except Exception as error:  # noqa: BLE001  a reader that fails is a failure, too
-                    failures.append(f"{kind}, {reader.name}: {type(error).__name__} {error}")
-                    continue
-            n_pairs, n_compared = n_pairs + 1, n_compared + compared
-            if different:
-                failures.append(f"{kind}, {reader.name}: {different} of {compared} rows differ")
+        n_compared += compared
+        if different:
+            failures.append(f"{case}: {different} of {compared} rows differ")
+    n_scores = sum(raw for *_, raw in cases)
     names = ", ".join(reader.name for reader in READERS)
     summary = (
-        f"{n_pairs} pairs of {len(kinds)} kinds and {len(READERS)} readers ({names}), "
-        f"{n_rows:,} rows each: {n_compared:,} rows compared, {len(failures)} pairs differ"
+        f"{len(cases) - n_scores} pairs of {len(kinds)} kinds and {len(READERS)} readers ({names}),"
+        f" {n_scores} of them by their scores, too, {n_rows:,} rows each: {n_compared:,} rows "
+        f"compared, {len(failures)} comparisons differ"
     )
     return Outcome(summary, tuple(failures))

@@ -110,7 +110,8 @@ def _own_model(operator: Any) -> Any:
 def _sources(operator: Any) -> list[Any]:
     """Return the outputs of that model which are the outputs of the step: the label comes first."""
     model = operator.raw_operator
-    found = {each.name: each for each in _own_model(operator).graph.output}
+    # "_" distinguishes an output from a column of the same name.
+    found = {each.name.rstrip("_"): each for each in _own_model(operator).graph.output}
     if "probabilities" in found:
         found.pop("scores", None)
     if isinstance(model, ClassifierMixin) and "label" not in found:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from export.models import N_ROWS, model, prediction, rows
-from export.readers import Reader
-from hedgerow._export.portable import portable
+from export.models import N_ROWS, ROW_KINDS, model, prediction, rows
+from export.readers import READERS, Reader
+from hedgerow._export.portable import PortableModel, portable
 
 _CALIBRATED = ("sigmoid_calibration", "isotonic_calibration", "temperature")
 _LINEAR = ("linear_leaves", "deep linear leaves")
@@ -25,57 +25,87 @@ REFUSED = {
     ("lightgbm", "target_statistics"): "target statistics",
     ("xgboost", "target_statistics"): "target statistics",
     **{(reader, "quantiles"): "sort" for reader in ("lightgbm", "xgboost", "sqlite", "duckdb")},
+    **{
+        (reader.name, kind): "has no trees. The format that can is 'onnx'"
+        for reader in READERS
+        for kind in ROW_KINDS
+        if reader.name != "onnx"
+    },
 }
-# Rounded where the model has no exact counterpart: votes that are divided by their total, and sums
-# of float32, which a model of XGBoost makes and programs do not.
-_ROUNDED_VOTES, _SINGLE_SUMS = 1e-12, 2e-6
-_TOLERANCES = {
-    "deep SAMME": _ROUNDED_VOTES,
-    "deep logit": _ROUNDED_VOTES,
-    "deep real": _ROUNDED_VOTES,
-    "real_adaboost": _ROUNDED_VOTES,
-    "real_classes": _ROUNDED_VOTES,
-    **dict.fromkeys(("XGBoost", "XGBoost classes", "XGBoost DART"), _SINGLE_SUMS),
-}
+# Votes that are divided in the leaves, and scores whose mean is not subtracted.
+_TOLERANCES = {"deep SAMME": 1e-12, "deep logit": 1e-12}
+# Models whose sums are float32, which programs other than XGBoost add up as float64.
+_OF_SINGLE_SUMS = ("XGBoost", "XGBoost classes", "XGBoost DART")
+
+
+def single_error(model: PortableModel) -> float:
+    """Return how far a score may be from one whose leaves and sums are rounded to float32.
+
+    Each is rounded by 2⁻²⁴ of it, and no sum is larger than those of the largest leaf values. The
+    rest is for functions of the score.
+    """
+    unit, trees = 2.0**-24, model.ensemble
+    largest = np.abs(trees.base_score).sum() + sum(
+        np.abs(tree.value).max() for tree in trees.trees()
+    )
+    return unit * ((trees.n_trees + 1) * largest / model.n_averaged + 8)
 
 
 def labels_of(kind: str, n_rows: int = N_ROWS) -> dict[str, list[Any]]:
-    columns = portable(model(kind, n_rows)).columns
+    columns = () if kind in ROW_KINDS else portable(model(kind, n_rows)).columns
     return {column.name: list(column.labels) for column in columns if column.categories is not None}
 
 
 def rows_for(kind: str, reader: Reader, n_rows: int, n_new: int) -> pd.DataFrame:
     """Return rows that the reader can represent."""
     frame = rows(kind, n_rows, n_new).copy()
-    for name in ("size", "floor area", "area"):
-        if name in frame:
-            frame[name] = frame[name].mask(frame[name].abs() <= reader.zero, 0.0)
+    labels = labels_of(kind, n_rows)
+    for name in frame.select_dtypes("float").columns:
+        frame[name] = frame[name].mask(frame[name].abs() <= reader.zero, 0.0)
     if not reader.is_single:
         return frame
-    labels = labels_of(kind, n_rows)
     for name, known in labels.items():
-        frame = frame[frame[name].isna() | frame[name].isin(known)]
+        frame = frame[frame[name].isna() | frame[name].isin(known) | (not known)]
     numbers = [name for name in frame if frame[name].dtype.kind == "f" and name not in labels]
     return frame.astype(dict.fromkeys(numbers, np.float32))
 
 
 def n_different(
-    kind: str, reader: Reader, folder: Path, n_rows: int = N_ROWS, n_new: int = 200
+    kind: str,
+    reader: Reader,
+    folder: Path,
+    n_rows: int = N_ROWS,
+    n_new: int = 200,
+    *,
+    raw: bool = False,
 ) -> tuple[int, int]:
-    """Return how many rows the reader predicts differently, and how many there were."""
+    """Return how many rows the reader predicts differently, and how many there were.
+
+    If `raw`, scores are compared instead of predictions.
+    """
     estimator = model(kind, n_rows)
     file = folder / f"model{reader.suffix}"
     to_sql = {"table": "some rows", "keep": ["id"]} if reader.suffix == ".sql" else {}
     estimator.export(file, **to_sql)
     frame = rows_for(kind, reader, n_rows, n_new)
-    found = reader.predict(file, frame, labels_of(kind, n_rows))
-    expected = prediction(kind, frame, n_rows)
-    if not reader.has_complements:
-        expected = np.delete(expected, _complements(estimator), axis=1)
+    if raw:
+        found = reader.predict(file, frame, labels_of(kind, n_rows), raw=True)
+        expected = estimator.__hedgerow__().scores(frame).reshape(len(frame), -1)
+    else:
+        found = reader.predict(file, frame, labels_of(kind, n_rows))
+        expected = prediction(kind, frame, n_rows)
+        if not reader.has_complements:
+            expected = np.delete(expected, _complements(estimator), axis=1)
     assert found.shape == expected.shape
-    tolerance = max(reader.tolerance, _TOLERANCES.get(kind, 0.0))
+    tolerance = _tolerance(kind, reader, n_rows)
     is_far = np.abs(found - expected) > tolerance * np.maximum(1.0, np.abs(expected))
     return int(np.count_nonzero((is_far | np.isnan(found)).any(axis=1))), len(frame)
+
+
+def _tolerance(kind: str, reader: Reader, n_rows: int) -> float:
+    if reader.is_single or kind in _OF_SINGLE_SUMS:
+        return single_error(portable(model(kind, n_rows)))
+    return max(reader.tolerance, _TOLERANCES.get(kind, 0.0))
 
 
 def _complements(estimator: Any) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -14,6 +15,7 @@ import sklearn.tree
 import xgboost
 
 import hedgerow as hr
+from importing.rows import hard_rows, with_odd_labels
 
 N_ROWS = 500
 
@@ -235,7 +237,63 @@ IMPORTED_KINDS = (
     *("scikit-learn tree", "scikit-learn forest", "scikit-learn extra trees"),
     *("scikit-learn boosting", "scikit-learn histograms"),
 )
-ALL_KINDS = (*KINDS, *DEEP_KINDS, "ranking", *IMPORTED_KINDS)
+# CatBoost's own files; each name is also that of a file.
+CATBOOST = Path(__file__).parents[1] / "importing" / "catboost"
+CATBOOST_KINDS = tuple(
+    f"CatBoost {file.stem}" for file in sorted(CATBOOST.glob("*.json")) if file.stem != "scores"
+)
+
+
+# ---- models without trees, on numbers ------------------------------------------------------------
+
+EXACT = {"tol": 1e-9}  # so that kernel values are float64 for any number of rows
+
+
+def _of_rows(y: np.ndarray) -> dict[str, tuple[Any, np.ndarray]]:
+    two, three = y > 0.8, _classes(y)
+    return {
+        "linear SVM": (hr.LinearSVC(), three),
+        "linear SVM of numbers": (hr.LinearSVR(), y),
+        "SVM": (hr.SVC(**EXACT), three),
+        "SVM with probabilities": (hr.SVC(probability=True, **EXACT), two),
+        "nu-SVM": (hr.NuSVC(nu=0.8, **EXACT), two),
+        "SVM of numbers": (hr.SVR(**EXACT), y),
+        "nu-SVM of numbers": (hr.NuSVR(**EXACT), y),
+        "SVM of one class": (hr.OneClassSVM(nu=0.2, **EXACT), y),
+        "neighbours": (hr.KNeighborsClassifier(), three),
+        "neighbours of numbers": (hr.KNeighborsRegressor(weights="distance"), y),
+        "neighbours within a radius": (
+            hr.RadiusNeighborsClassifier(0.5, outlier_label="low"),
+            three,
+        ),
+        "neighbours of numbers within a radius": (hr.RadiusNeighborsRegressor(6.0), y),
+    }
+
+
+ROW_KINDS = tuple(_of_rows(np.linspace(-2.0, 2.0, 9)))
+ALL_KINDS = (*KINDS, *DEEP_KINDS, "ranking", *IMPORTED_KINDS, *CATBOOST_KINDS, *ROW_KINDS)
+# Kinds whose scores are not their predictions.
+KINDS_WITH_SCORES = (
+    *("poisson", "two_classes", "three_classes", "multilabel", "temperature"),
+    *("deep gamma", "LightGBM classes", "XGBoost classes", "CatBoost two_classes"),
+)
+# What no format can represent: an estimator of each class, and the reason.
+UNSUPPORTED = {
+    "a median": (hr.AdaBoostRegressor(n_estimators=2), "weighted median"),
+    "costs": (hr.DecisionClassifier(decision_threshold=0.3), "Supported are"),
+    "selected classifiers": (
+        hr.EnsembleClassifier([("tree", hr.DecisionTreeClassifier())], cv=2),
+        "Supported are",
+    ),
+    "selected regressors": (
+        hr.EnsembleRegressor([("tree", hr.DecisionTreeRegressor())], cv=2),
+        "Supported are",
+    ),
+    "rows without predictions": (hr.NearestNeighbors(), "no predictions"),
+    "codes": (hr.OutputCodeClassifier(), "Supported are"),
+    "stages": (hr.StagewiseClassifier(n_estimators=2), "Supported are"),
+    "stages of numbers": (hr.StagewiseRegressor(n_estimators=2), "Supported are"),
+}
 
 
 @cache
@@ -244,6 +302,11 @@ def model(kind: str, n_rows: int = N_ROWS) -> Any:
     y = number_of(frame)
     if kind in IMPORTED_KINDS:
         return _imported(kind, numbers(frame), y)
+    if kind in CATBOOST_KINDS:
+        return hr.read_model(CATBOOST / f"{kind.removeprefix('CatBoost ')}.json")
+    if kind in ROW_KINDS:
+        estimator, target = _of_rows(y)[kind]
+        return estimator.fit(numbers(frame).fillna(-3.0), target)
     if kind == "ranking":
         queries = np.arange(n_rows) // 20
         return hr.GradientBoostingRanker(**LEAVES).fit(frame, np.digitize(y, [0, 1]), qid=queries)
@@ -267,7 +330,12 @@ def prediction(kind: str, frame: pd.DataFrame, n_rows: int = N_ROWS) -> np.ndarr
 @cache
 def rows(kind: str, n_rows: int = N_ROWS, n_new: int = 200) -> pd.DataFrame:
     """Return other rows: thresholds of the model, numbers next to them, unknown categories."""
+    if kind in CATBOOST_KINDS:
+        hard = with_odd_labels(hard_rows(model(kind), n_new))
+        return hard[model(kind).feature_names_in_].replace({np.inf: np.nan, -np.inf: np.nan})
     frame = table(n_new, seed=5)
+    if kind in ROW_KINDS:
+        return numbers(frame).fillna(-3.0)
     rng = np.random.default_rng(6)
     frame["floor area"] = frame["floor area"].astype(float)
     n_near = 3 * n_new // 4

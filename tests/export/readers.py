@@ -1,4 +1,7 @@
-"""The programs that read exports: each returns what it predicts from a file for rows of a table."""
+"""The programs that read exports: each returns what it predicts from a file for rows of a table.
+
+If `raw`, it returns the scores from which predictions are computed.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +31,23 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
-def python(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
+def is_text(name: str, labels: Any) -> bool:
+    """Return whether a column is categorical, with strings; it may have no category at all."""
+    return name in labels and all(isinstance(label, str) for label in labels[name])
+
+
+def python(file: Path, frame: pd.DataFrame, labels: Any, *, raw: bool = False) -> np.ndarray:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return np.array([module.predict(row) for row in records(frame)])
+    function = module.scores if raw else module.predict
+    return np.array([function(row) for row in records(frame)])
 
 
-def javascript(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
+def javascript(file: Path, frame: pd.DataFrame, labels: Any, *, raw: bool = False) -> np.ndarray:
     (file.parent / "rows.json").write_text(json.dumps(records(frame)), encoding="utf-8")
     (file.parent / "main.mjs").write_text(
-        f'import {{ predict }} from "./{file.name}";\n'
+        f'import {{ {"scores as " if raw else ""}predict }} from "./{file.name}";\n'
         'import { readFileSync } from "fs";\n'
         "console.log(JSON.stringify(JSON.parse(readFileSync('rows.json')).map(predict)));\n"
     )
@@ -79,11 +88,11 @@ def c(
     compiler: str = "gcc",
     standard: str = "c99",
     level: str = "-O0",
+    *,
+    raw: bool = False,
 ) -> np.ndarray:
     header = file.read_text(encoding="utf-8")
-    kinds = [
-        0 if name not in labels else 1 if isinstance(labels[name][0], str) else 2 for name in frame
-    ]
+    kinds = [0 if name not in labels else 1 if is_text(name, labels) else 2 for name in frame]
     functions = {
         "model_category": "model_category(j, line)",
         "model_number_category": "model_number_category(j, atof(line))",
@@ -92,7 +101,10 @@ def c(
         call if f"double {name}(" in header else "0.0" for name, call in functions.items()
     )
     source = "main.c" if standard.startswith(("c9", "c1", "gnu1")) else "main.cpp"
-    (file.parent / source).write_text(C_MAIN % (", ".join(map(str, kinds)), *calls))
+    text = C_MAIN % (", ".join(map(str, kinds)), *calls)
+    if raw:
+        text = text.replace("model_predict(", "model_scores(").replace("PREDICTIONS", "OUTPUTS")
+    (file.parent / source).write_text(text)
     flags = [f"-std={standard}", level, *C_FLAGS]
     subprocess.run([compiler, *flags, source, "-o", "main"], cwd=file.parent, check=True)
     lines = "".join(f"{_c_text(v)}\n" for row in records(frame) for v in row.values())
@@ -113,7 +125,7 @@ def onnx(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     inputs = {
         name: np.array([["NaN" if v is None or v != v else v] for v in frame[name]], object)
-        if name in labels and isinstance(labels[name][0], str)
+        if is_text(name, labels)
         else frame[[name]].to_numpy(np.float64)
         for name in frame
     }
@@ -149,46 +161,61 @@ def duck(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
 def with_categories(frame: pd.DataFrame, labels: Any) -> pd.DataFrame:
     """Return the table as boosting libraries expect it: categories have a categorical dtype."""
     return frame.assign(
-        **{name: pd.Categorical(frame[name], categories=known) for name, known in labels.items()}
+        **{
+            name: pd.Categorical(frame[name], categories=known or None)
+            for name, known in labels.items()
+        }
     )
 
 
-def light_gbm(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
+def light_gbm(file: Path, frame: pd.DataFrame, labels: Any, *, raw: bool = False) -> np.ndarray:
     booster = lightgbm.Booster(model_file=file)
-    return booster.predict(with_categories(frame, labels)).reshape(len(frame), -1)
+    rows = with_categories(frame, labels)
+    return booster.predict(rows, raw_score=raw).reshape(len(frame), -1)
 
 
-def xg_boost(file: Path, frame: pd.DataFrame, labels: Any) -> np.ndarray:
+def xg_boost(file: Path, frame: pd.DataFrame, labels: Any, *, raw: bool = False) -> np.ndarray:
     booster = xgboost.Booster(model_file=file)
     rows = xgboost.DMatrix(with_categories(frame, labels), enable_categorical=True)
-    return booster.predict(rows).reshape(len(frame), -1)
+    return booster.predict(rows, output_margin=raw).reshape(len(frame), -1)
 
 
 @dataclass(frozen=True)
 class Reader:
     """A program that reads a format, and how exactly it agrees with the model.
 
-    `has_complements`: it predicts both of two probabilities. `is_single`: it computes in float32
-    and knows no other categories than those of the fit. `zero`: it takes numbers of at most that
-    absolute value as 0.
+    `has_complements`: it predicts both of two probabilities. `is_single`: it computes in float32,
+    to rounding errors of which it agrees, and knows no other categories than those of the fit.
+    `zero`: it takes numbers of at most that absolute value as 0. `has_scores`: it can return them.
     """
 
     name: str
     suffix: str
-    predict: Callable[[Path, pd.DataFrame, Any], np.ndarray]
+    predict: Callable[..., np.ndarray]
     tolerance: float = 0.0
     has_complements: bool = True
     is_single: bool = False
     zero: float = 0.0
+    has_scores: bool = False
 
 
 READERS = [
-    Reader("python", ".py", python),
-    *([Reader("javascript", ".mjs", javascript)] if NODE else []),
-    *([Reader("c", ".h", c)] if "gcc" in COMPILERS else []),
+    Reader("python", ".py", python, has_scores=True),
+    *([Reader("javascript", ".mjs", javascript, has_scores=True)] if NODE else []),
+    *([Reader("c", ".h", c, has_scores=True)] if "gcc" in COMPILERS else []),
     Reader("onnx", ".onnx", onnx, 1e-12),
     Reader("sqlite", ".sql", sqlite, 1e-12),
     Reader("duckdb", ".sql", duck, 1e-12),
-    Reader("lightgbm", ".txt", light_gbm, 1e-13, has_complements=False, zero=1.1e-35),
-    Reader("xgboost", ".xgb.json", xg_boost, 2e-6, has_complements=False, is_single=True),
+    Reader(
+        *("lightgbm", ".txt", light_gbm, 1e-13),
+        has_complements=False,
+        zero=1.1e-35,
+        has_scores=True,
+    ),
+    Reader(
+        *("xgboost", ".xgb.json", xg_boost),
+        has_complements=False,
+        is_single=True,
+        has_scores=True,
+    ),
 ]

@@ -78,3 +78,24 @@ def test_many_thousand_categories(tmp_path):
 def test_linear_leaves_are_refused(tmp_path):
     with pytest.raises(hr.ExportError, match="linear_leaves"):
         model("linear_leaves").export(tmp_path / "model.onnx")
+
+
+def test_columns_may_have_the_names_of_outputs_and_of_inner_results(tmp_path):
+    names = ["label", "probabilities", "constant_0", "concat_0", "prediction"]
+    X = np.random.default_rng(0).normal(size=(80, len(names)))
+    frame = pd.DataFrame(X, columns=names)
+    for estimator in (hr.DecisionTreeClassifier(max_depth=3), hr.KNeighborsClassifier()):
+        estimator.fit(frame, X[:, 1] * X[:, 3] > 0)
+        graph = session(estimator, tmp_path)
+        label, p = graph.run(["label_", "probabilities_"], columns(frame, texts=[]))
+        np.testing.assert_array_equal(label, estimator.predict(frame))
+        np.testing.assert_allclose(p, estimator.predict_proba(frame), rtol=0, atol=1e-12)
+
+
+def test_a_column_whose_categories_are_all_texts_for_missing_is_refused(tmp_path):
+    texts = ["", "NaN", "<missing>", "<missing value>"]
+    frame = pd.DataFrame({"word": texts * 20})
+    estimator = hr.DecisionTreeRegressor(max_depth=2).fit(frame, np.arange(80.0) % 4)
+    with pytest.raises(hr.ExportError, match=r"ONNX has no missing strings.*column 'word'"):
+        estimator.export(tmp_path / "model.onnx")
+    assert not any(tmp_path.iterdir())

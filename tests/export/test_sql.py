@@ -59,10 +59,34 @@ def test_a_chain_of_2000_levels_is_one_flat_expression(tmp_path):
     left, right = np.full(n, -1), np.full(n, -1)
     left[inner], right[inner] = inner + 1, inner + 2
     conditions = np.where(left >= 0, np.arange(n) // 2 + 0.5, (np.arange(n) // 2) % 7)
+    chain = _imported_tree(left, right, conditions, tmp_path)
+    np.testing.assert_array_equal(
+        np.sort(_in_sqlite(chain, x, tmp_path)), np.sort(chain.predict(x[:, np.newaxis]))
+    )
+
+
+def test_a_balanced_tree_of_16384_leaves_is_not_too_deep_for_sqlite(tmp_path):
+    """SQLite 3.40 accepts 17 CASE expressions inside each other, which are 131,072 such leaves."""
+    n = 2**15 - 1
+    inner = np.arange(n // 2)
+    left, right = np.full(n, -1), np.full(n, -1)
+    left[inner], right[inner] = 2 * inner + 1, 2 * inner + 2
+    x = np.array([1.0, 50.0, 96.0])
+    tree = _imported_tree(left, right, np.arange(n) % 97 + 0.5, tmp_path)
+    assert _nesting(tree.__hedgerow__().model().ensemble.tree(0))[0] == 14
+    np.testing.assert_array_equal(
+        np.sort(_in_sqlite(tree, x, tmp_path)), np.sort(tree.predict(x[:, np.newaxis]))
+    )
+
+
+def _imported_tree(left, right, conditions, folder):
+    """Return a model of one tree by its arrays; the conditions of leaves are their values."""
+    n = len(left)
     zeros = [0] * n
     parents = np.full(n, 2147483647)
+    inner = np.flatnonzero(left >= 0)
     parents[left[inner]] = parents[right[inner]] = inner
-    document = json.loads(_stump_of_xgboost(tmp_path))
+    document = json.loads(_stump_of_xgboost(folder))
     tree = document["learner"]["gradient_booster"]["model"]["trees"][0]
     tree |= {
         "left_children": left.tolist(),
@@ -77,16 +101,18 @@ def test_a_chain_of_2000_levels_is_one_flat_expression(tmp_path):
         "parents": parents.tolist(),
     }
     tree["tree_param"]["num_nodes"] = str(n)
-    (tmp_path / "chain.xgb.json").write_text(json.dumps(document))
-    chain = hr.read_model(tmp_path / "chain.xgb.json")
-    chain.export(tmp_path / "chain.sql", table="t")
-    text = (tmp_path / "chain.sql").read_text(encoding="utf-8")
+    (folder / "tree.xgb.json").write_text(json.dumps(document))
+    return hr.read_model(folder / "tree.xgb.json")
+
+
+def _in_sqlite(estimator, x, folder):
+    estimator.export(folder / "tree.sql", table="t")
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE t (x0)")
     database.executemany("INSERT INTO t VALUES (?)", [[value] for value in x.tolist()])
-    found = np.array(database.execute(text).fetchall())[:, 0]
+    found = np.array(database.execute((folder / "tree.sql").read_text("utf-8")).fetchall())[:, 0]
     database.close()
-    np.testing.assert_array_equal(np.sort(found), np.sort(chain.predict(x[:, np.newaxis])))
+    return found
 
 
 def _stump_of_xgboost(folder):

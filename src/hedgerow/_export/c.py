@@ -82,7 +82,7 @@ def _columns(model: PortableModel) -> dict[str, str]:
         "column_table": _list(rows),
         "features": _list(map(str, features)),
         "category_numbers": _numbers(numbers),
-        "labels": _list(map(_string, labels[True])),
+        "labels": _list(map(_string, labels[True])) or _string(""),
         "number_labels": _numbers([float(label) for label in labels[False]]),
     }
 

@@ -113,8 +113,9 @@ def _links(model: PortableModel) -> dict[str, str]:
 
 
 def _feature_info(column: PortableColumn) -> str:
-    """Return the range of a column; it is only checked for being "none"."""
-    return ":".join(map(str, range(len(column.labels)))) if column.is_set else "[-inf:inf]"
+    """Return the range of a column; "none" is one that no tree uses."""
+    codes = range(len(column.labels))
+    return (":".join(map(str, codes)) or "none") if column.is_set else "[-inf:inf]"
 
 
 def _trees(model: PortableModel) -> Iterator[dict[str, str]]:

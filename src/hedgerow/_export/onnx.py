@@ -42,7 +42,7 @@ def onnx_refusal(model: PortableModel) -> str | None:
 
 def onnx_bytes(model: PortableModel) -> bytes:
     """Return the bytes of an ONNX model."""
-    graph = OnnxGraph()
+    graph = OnnxGraph([column.name for column in model.columns])
     features, place = _features(graph, model)
     scores = _scores(graph, model, features, place)
     _outputs(graph, model, _prediction(graph, model, scores))

@@ -18,9 +18,14 @@ _IR_VERSION = 10
 
 
 class OnnxGraph:
-    """A graph that grows node by node; a result of an operation is known by its name."""
+    """A graph that grows node by node; a result of an operation is known by its name.
 
-    def __init__(self) -> None:
+    Inputs have the names of `columns`, and all else has other names: if a column has the name of an
+    output, such as "label", that is followed by "_".
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = frozenset(columns)
         self._onnx = imported("onnx", "export() to ONNX")
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
@@ -36,6 +41,7 @@ class OnnxGraph:
 
     def output(self, result: str, name: str, values: NDArray[Any], width: int | None) -> None:
         """Declare an output; `values` are of its type."""
+        name = self._own(name)
         self._nodes.append(self._onnx.helper.make_node("Identity", [result], [name]))
         shape = [None] if width is None else [None, width]
         info = self._onnx.helper.make_tensor_value_info(name, self._tensor(values).data_type, shape)
@@ -43,7 +49,7 @@ class OnnxGraph:
 
     def constant(self, values: Any) -> str:
         """Store an array, and return its name."""
-        name = f"constant_{len(self._constants)}"
+        name = self._own(f"constant_{len(self._constants)}")
         tensor = self._tensor(np.asarray(values))
         tensor.name = name
         self._constants.append(tensor)
@@ -62,7 +68,7 @@ class OnnxGraph:
     ) -> list[str]:
         """Add a node, and return the names of all its results."""
         result = f"{operation.lower()}_{len(self._nodes)}"
-        results = [result, *(f"{result}_{i}" for i in range(1, n_results))]
+        results = [*map(self._own, [result, *(f"{result}_{i}" for i in range(1, n_results))])]
         tensors = {
             name: self._tensor(value) if isinstance(value, np.ndarray) else value
             for name, value in attributes.items()
@@ -82,6 +88,11 @@ class OnnxGraph:
         made.ir_version = _IR_VERSION
         data: bytes = made.SerializeToString(deterministic=True)
         return data
+
+    def _own(self, name: str) -> str:
+        while name in self._columns:
+            name += "_"
+        return name
 
     def _tensor(self, values: NDArray[Any]) -> Any:
         if values.dtype.kind in "OU":

@@ -38,7 +38,7 @@ _POWERS = {"euclidean": 2.0, "manhattan": 1.0, "chebyshev": np.inf, "cosine": 2.
 def neighbors_onnx(estimator: Estimator) -> bytes:
     """Return the bytes of an ONNX model of a classifier or regressor by neighbours."""
     model: NeighborsModel = internals(estimator).model()
-    graph = OnnxGraph()
+    graph = OnnxGraph(column_names(model.schema))
     columns = [graph.input(name) for name in column_names(model.schema)]
     distances = _distances(graph, model, columns)
     if isinstance(estimator, KNeighborsClassifier | KNeighborsRegressor):

@@ -32,7 +32,7 @@ _NO_VALUES = np.empty(0)
 def linear_svm_onnx(estimator: Estimator) -> bytes:
     """Return the bytes of an ONNX model of a linear SVM."""
     model: LinearModel = internals(estimator).model()
-    graph = OnnxGraph()
+    graph = OnnxGraph(column_names(model.schema))
     columns = [graph.input(name) for name in column_names(model.schema)]
     scores = _affine(graph, graph.apply("Concat", *columns, axis=1), model.coef, model.intercept)
     if model.classes is None:
@@ -46,7 +46,7 @@ def linear_svm_onnx(estimator: Estimator) -> bytes:
 def kernel_svm_onnx(estimator: Estimator) -> bytes:
     """Return the bytes of an ONNX model of a kernel SVM."""
     model: KernelModel = internals(estimator).model()
-    graph = OnnxGraph()
+    graph = OnnxGraph(column_names(model.schema))
     columns = [graph.input(name) for name in column_names(model.schema)]
     scores = _kernel_scores(graph, model, columns)
     n_scores = len(model.intercepts)
