@@ -220,7 +220,7 @@ def test_integers_and_float32_are_taken_as_the_numbers_they_are():
 
 
 def test_gaps_are_refused_with_advice():
-    X = pd.DataFrame(X_FREE, columns=list("abcdef"))
+    X = pd.DataFrame(X_FREE.copy(), columns=list("abcdef"))
     X.loc[7, "c"] = np.nan
     message = r"column 'c', row 7: NaN.*KNeighborsClassifier.*SimpleImputer.*gower.*forests"
     with pytest.raises(DataError, match=message):

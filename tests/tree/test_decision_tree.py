@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn import tree as sk
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -50,6 +51,13 @@ X_FREE = _RNG.normal(size=(700, 5))
 Y_FREE = X_FREE[:, 0] * 2 + np.abs(X_FREE[:, 1]) + _RNG.normal(size=700)
 CLASS_FREE = np.digitize(Y_FREE, [-0.5, 2.0])
 UNEVEN = _RNG.uniform(0.5, 2.0, 700)
+
+# Its trees of weighted rows are others than those of rows that are repeated.
+WEIGHTED_MEDIANS = pytest.mark.skipif(
+    tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8),
+    reason="scikit-learn 1.7 misjudges weighted absolute errors",
+)
+
 LIMITS = [
     {"max_depth": 3},
     {"min_samples_leaf": 40},
@@ -87,8 +95,9 @@ def test_a_classification_tree_is_scikit_learns(criterion, limits, weighted):
         ("squared_error", {"max_depth": 4}, False),
         ("squared_error", {"max_depth": 4}, True),
         ("squared_error", {"min_samples_leaf": 30}, True),
-        ("absolute_error", {"max_depth": 4}, True),  # without weights, many cuts are as good
-        ("absolute_error", {"min_samples_leaf": 30}, True),
+        # Without weights, many cuts are as good.
+        pytest.param("absolute_error", {"max_depth": 4}, True, marks=WEIGHTED_MEDIANS),
+        pytest.param("absolute_error", {"min_samples_leaf": 30}, True, marks=WEIGHTED_MEDIANS),
     ],
 )
 def test_a_regression_tree_is_scikit_learns(criterion, limits, weighted):
@@ -125,7 +134,10 @@ def test_bins_find_nearly_what_every_value_finds():
         (DecisionTreeClassifier, sk.DecisionTreeClassifier, "gini", CLASS_FREE),
         (DecisionTreeClassifier, sk.DecisionTreeClassifier, "entropy", CLASS_FREE),
         (DecisionTreeRegressor, sk.DecisionTreeRegressor, "squared_error", Y_FREE),
-        (DecisionTreeRegressor, sk.DecisionTreeRegressor, "absolute_error", Y_FREE),
+        pytest.param(
+            *(DecisionTreeRegressor, sk.DecisionTreeRegressor, "absolute_error", Y_FREE),
+            marks=WEIGHTED_MEDIANS,
+        ),
     ],
     ids=["gini", "entropy", "squared error", "absolute error"],
 )
