@@ -225,8 +225,7 @@ def test_those_who_stay_silent_go_first(monkeypatch):
     assert mesh._late(callers) == [1, 3]
 
 
-def test_a_process_without_file_descriptors_waits_for_some(monkeypatch):
-    monkeypatch.setattr(handshake, "CONNECTING", 0.3)
+def test_a_process_without_file_descriptors_waits_for_some():
     calls = []
 
     class Exhausted(socket.socket):
@@ -237,7 +236,7 @@ def test_a_process_without_file_descriptors_waits_for_some(monkeypatch):
     with Exhausted() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        mesh = handshake.Mesh(listener, 0, [listener.getsockname()] * 2, TOKEN)
+        mesh = handshake.Mesh(listener, 0, [listener.getsockname()] * 2, TOKEN, 0.3)
         with socket.create_connection(listener.getsockname()):
             start = time.monotonic()
             with pytest.raises(ClusterError, match="Worker 1 did not connect"):
