@@ -263,6 +263,9 @@ def as_if_numbered_without(model):
     elif isinstance(model, hr.EnsembleClassifier | hr.EnsembleRegressor):
         assert (inner.fold[~IS_REAL] == -1).all()
         model._model = replace(inner, fold=inner.fold[REAL])
+    elif hasattr(model, "estimators_samples_"):  # of AdaBoost
+        samples = [np.searchsorted(REAL, sample) for sample in model.estimators_samples_]
+        model.estimators_samples_ = [sample.astype(np.int32) for sample in samples]
     return model
 
 

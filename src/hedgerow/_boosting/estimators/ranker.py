@@ -76,8 +76,8 @@ class GradientBoostingRanker(OneScore):
         ``evals_result_[set][metric]`` holds a value for each round of the last fit, including
         those after the best round.
     n_initial_rounds_ : int
-        Number of rounds of the model that the last fit continued, if any: `evals_result_` begins
-        after them.
+        Number of rounds before the first of `evals_result_`: those of the model that the last fit
+        continued, if any.
     best_iteration_, best_score_ : int, float
         The best round, counted from 1, and its score: the first metric on the last evaluation
         set. Only with early stopping or an eval_set.

@@ -297,12 +297,13 @@ class Fitting:
         if best is not None and self._patience() is not None and up_to_best:
             trees = best.trees or trees[: best.round * problem.trees_per_round]
         model = self._model(trees)
+        history = {} if monitor is None else monitor.history
         fitted: Attributes = column_attributes(problem.schema) | {
             "_model": model,
             "n_iter_": model.ensemble.n_rounds,
             "n_outputs_": problem.loss.n_targets,
-            "evals_result_": {} if monitor is None else monitor.history,
-            "n_initial_rounds_": self.initial.n_rounds,
+            "evals_result_": history,
+            "n_initial_rounds_": self.initial.n_rounds if history else 0,
         }
         if problem.classes is not None:
             fitted["classes_"] = problem.classes
