@@ -11,27 +11,24 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/compiler.hpp"
+#include "core/lanes.hpp"
 #include "core/threads.hpp"
 
 namespace hedgerow {
 namespace {
 
-typedef double Double8 __attribute__((vector_size(64)));
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = Double8::kCount;
 constexpr int kBlockBits = 10;
 constexpr std::size_t kBlock = std::size_t{1} << kBlockBits;
 constexpr std::size_t kPasses = 2;  // splits of a number while it is in a register
 constexpr int kMantissaBits = 52, kLargestExponent = 2046;
 
 // The bits of doubles without the sign are in the order of their magnitudes.
-Long8 magnitude_bits(Double8 numbers) {
-  return reinterpret_cast<Long8>(numbers) & std::numeric_limits<std::int64_t>::max();
+Long8 magnitude_bits(const Double8& numbers) {
+  return as<std::int64_t>(numbers) & std::numeric_limits<std::int64_t>::max();
 }
 
-std::int64_t largest_lane(Long8 lanes) {
+std::int64_t largest_lane(const Long8& lanes) {
   std::int64_t largest = 0;
   for (std::size_t i = 0; i < kLanes; ++i) largest = std::max<std::int64_t>(largest, lanes[i]);
   return largest;
@@ -59,10 +56,10 @@ struct SummandBlock {
 
   // The bits of the largest magnitude.
   std::int64_t largest() const {
-    Long8 largest = {};
+    Long8 largest;
     for (std::size_t i = 0; i < n; i += kLanes) {
-      const Long8 bits = magnitude_bits(load_unaligned<Double8>(numbers.data() + i));
-      largest = bits > largest ? bits : largest;
+      const Long8 bits = magnitude_bits(Double8::load(numbers.data() + i));
+      largest = select(bits > largest, bits, largest);
     }
     return largest_lane(largest);
   }
@@ -79,18 +76,18 @@ struct SummandBlock {
                                   std::int64_t{1} << (kMantissaBits - 1));
       exponent -= kMantissaBits - kBlockBits;
     }
-    Long8 largest = {};
-    std::array<Double8, kPasses> sums = {};
+    Long8 largest;
+    std::array<Double8, kPasses> sums;
     for (std::size_t i = 0; i < n; i += kLanes) {
-      Double8 rest = load_unaligned<Double8>(numbers.data() + i);
+      Double8 rest = Double8::load(numbers.data() + i);
       for (std::size_t pass = 0; pass < kPasses; ++pass) {
         const Double8 high = (rest + rounder[pass]) - rounder[pass];
         sums[pass] += high;
         rest -= high;
       }
       const Long8 bits = magnitude_bits(rest);
-      largest = bits > largest ? bits : largest;
-      store_unaligned(numbers.data() + i, rest);
+      largest = select(bits > largest, bits, largest);
+      rest.store(numbers.data() + i);
     }
     for (const Double8& sum : sums) {
       double of_lanes = 0.0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/lanes.hpp"
+
 namespace hedgerow::exact {
 
 // Positions scanned at a time: the running sums of a chunk stay in the L1 cache.
@@ -22,13 +24,6 @@ struct Chunk {
 
 namespace {
 
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
-typedef double Double8 __attribute__((vector_size(64)));
-typedef Double8 Double8Array __attribute__((may_alias));
-
-Long8 load8(const std::int64_t* from) { return *reinterpret_cast<const Long8*>(from); }
-Double8 load8(const double* from) { return *reinterpret_cast<const Double8Array*>(from); }
-
 template <class Real>
 struct Sides {
   Real G_left, H_left, G_right, H_right;
@@ -42,7 +37,7 @@ struct Sides {
 struct PlainTotal {
   const Units& units;
 
-  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+  Double8 operator()(std::size_t, const Long8&, const Sides<Double8>& s) const {
     const double lambda = units.penalties.lambda;
     const Fraction<Double8> total =
         two_sided_fraction<Double8>(s.G_left, s.G_right, s.H_left + lambda, s.H_right + lambda);
@@ -60,7 +55,7 @@ Real general_total(const Units& units, const Sides<Real>& s, double extra_lambda
 struct GeneralTotal {
   const Units& units;
 
-  Double8 operator()(std::size_t, Long8, const Sides<Double8>& s) const {
+  Double8 operator()(std::size_t, const Long8&, const Sides<Double8>& s) const {
     return general_total(units, s);
   }
 };
@@ -73,23 +68,23 @@ struct LimitedTotal {
   int order;  // 1 if the left weight may not exceed the right one, −1 if the right the left
   std::int64_t all_numbers;  // the position of the split after all numbers
 
-  Double8 operator()(std::size_t i, Long8 position, const Sides<Double8>& s) const {
+  Double8 operator()(std::size_t i, const Long8& position, const Sides<Double8>& s) const {
     Double8 w_left, w_right;
     const Double8 total = score_side(s.G_left, s.H_left, limits.left, i, w_left) +
                           score_side(s.G_right, s.H_right, limits.right, i, w_right);
-    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+    const Double8 never = -std::numeric_limits<double>::infinity();
     const Long8 is_free = position >= all_numbers;
-    if (order > 0) return (w_left <= w_right) | is_free ? total : never;
-    if (order < 0) return (w_left >= w_right) | is_free ? total : never;
+    if (order > 0) return select((w_left <= w_right) | is_free, total, never);
+    if (order < 0) return select((w_left >= w_right) | is_free, total, never);
     return total;
   }
 
-  Double8 score_side(Double8 G, Double8 H, const LimitSeries& side, std::size_t i,
+  Double8 score_side(const Double8& G, const Double8& H, const LimitSeries& side, std::size_t i,
                      Double8& w) const {
     const Double8 d = H + units.penalties.lambda;
     const double alpha = units.penalties.alpha, scale = units.weight_scale();
-    w = limited_weight<Double8>(G, d, alpha, load8(side.low + i) * scale,
-                                load8(side.high + i) * scale);
+    w = limited_weight<Double8>(G, d, alpha, Double8::load(side.low + i) * scale,
+                                Double8::load(side.high + i) * scale);
     return score_at(G, d, alpha, w);
   }
 };
@@ -115,25 +110,23 @@ struct Direction {
 template <class Total>
 void evaluate(const Units& units, const Chunk& chunk, const Total& total_of, Direction& direction) {
   for (std::size_t i = 0; i < chunk.count; i += 8) {
-    const Long8 position = load8(chunk.position + i);
-    const Long8 g = load8(chunk.g + i) + direction.start.g;
-    const Long8 h = load8(chunk.h + i) + direction.start.h;
-    const Sides<Double8> s = {__builtin_convertvector(g, Double8),
-                              __builtin_convertvector(h, Double8),
-                              __builtin_convertvector(units.total.g - g, Double8),
-                              __builtin_convertvector(units.total.h - h, Double8)};
+    const Long8 position = Long8::load(chunk.position + i);
+    const Long8 g = Long8::load(chunk.g + i) + direction.start.g;
+    const Long8 h = Long8::load(chunk.h + i) + direction.start.h;
+    const Sides<Double8> s = {to_double(g), to_double(h), to_double(units.total.g - g),
+                              to_double(units.total.h - h)};
     const Double8 total = total_of(i, position, s);
     const Long8 better = (total > direction.best.total) & (s.H_left >= units.min_h) &
                          (s.H_right >= units.min_h) & (position >= direction.first) &
                          (position <= direction.last);
-    direction.best.total = better ? total : direction.best.total;
-    direction.best.position = better ? position : direction.best.position;
+    direction.best.total = select(better, total, direction.best.total);
+    direction.best.position = select(better, position, direction.best.position);
   }
 }
 
 // Takes the better of two candidates of one feature; of equals the one at the lower position.
 void prefer(Candidate& best, const BestTotals& lanes, bool missing_left) {
-  for (int lane = 0; lane < 8; ++lane) {
+  for (std::size_t lane = 0; lane < Double8::kCount; ++lane) {
     if (lanes.position[lane] < 0) continue;
     const auto position = static_cast<std::size_t>(lanes.position[lane]);
     const double total = lanes.total[lane];
@@ -182,7 +175,7 @@ Candidate Scanner::numeric(const ExactList& list) const {
   const std::int64_t present =
       std::lower_bound(list.ranks, list.ranks + n_, kMissingRank) - list.ranks;
   const std::int64_t missing = n_ - present;
-  const BestTotals none = {Double8{} + units_.floor, Long8{} - 1};
+  const BestTotals none = {units_.floor, -1};
   Direction right = {{}, min_rows_ - 1, n_ - min_rows_ - 1, none};
   Direction left = {sum_of(list.rows + present, list.rows + n_),
                     std::max<std::int64_t>(0, min_rows_ - 1 - missing), present - min_rows_ - 1,

@@ -62,7 +62,7 @@ class BlockPairs {
     fits_.resize(most_members);
     product_.resize(n_points);
     ratio_.resize(most_members * n_points);
-    pairs_.assign(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2, RowDoubles::all(0.0));
+    pairs_.assign(trees.n_outputs * n_used * (n_used - (n_used > 0)) / 2, RowDoubles(0.0));
   }
 
   void add(const ShapTree& tree, const ShapLeaves& leaves, const ShapColumns& columns) {
@@ -98,7 +98,7 @@ class BlockPairs {
   }
 
   void find_fits(const ShapLeaves& leaves, const ShapLeaves::ShapLeaf& leaf) {
-    std::fill_n(fits_.begin(), leaf.member_end - leaf.member_begin, RowMasks::all());
+    std::fill_n(fits_.begin(), leaf.member_end - leaf.member_begin, RowMasks(-1));
     for (std::size_t t = leaf.turn_begin; t < leaf.turn_end; ++t) {
       const ShapLeaves::Turn& turn = leaves.turns[t];
       const RowMasks left = went_left_[turn.node];
@@ -110,13 +110,13 @@ class BlockPairs {
   void multiply(const ShapLeaves::Member* members, std::size_t n_members,
                 const QuadratureRule& rule) {
     for (std::size_t q = 0; q < rule.size(); ++q) {
-      RowDoubles product = RowDoubles::all(rule.weight[q]);
+      RowDoubles product = RowDoubles(rule.weight[q]);
       for (std::size_t m = 0; m < n_members; ++m) {
         const double z = members[m].share, t = rule.point[q];
         const double in = z + t * (1.0 - z), out = z * (1.0 - t);
-        product = product * RowDoubles::select(fits_[m], in, out);
+        product = product * select(fits_[m], RowDoubles(in), RowDoubles(out));
         ratio_[m * rule.size() + q] =
-            RowDoubles::select(fits_[m], (1.0 - z) / in, -1.0 / (1.0 - t));
+            select(fits_[m], RowDoubles((1.0 - z) / in), RowDoubles(-1.0 / (1.0 - t)));
       }
       product_[q] = product;
     }
@@ -124,7 +124,7 @@ class BlockPairs {
 
   RowDoubles integral(std::size_t a, std::size_t b, std::size_t n_points) const {
     const RowDoubles *of_a = &ratio_[a * n_points], *of_b = &ratio_[b * n_points];
-    RowDoubles sum = RowDoubles::all(0.0);
+    RowDoubles sum = RowDoubles(0.0);
     for (std::size_t q = 0; q < n_points; ++q) sum = sum + product_[q] * of_a[q] * of_b[q];
     return sum;
   }
@@ -133,7 +133,7 @@ class BlockPairs {
                 std::int32_t output) {
     for (std::size_t k = 0; k < trees_.n_values; ++k) {
       RowDoubles& sum = pairs_[(static_cast<std::size_t>(output) + k) * n_pairs() + pair];
-      sum = sum + integral * RowDoubles::all(0.5 * value[k]);
+      sum = sum + integral * RowDoubles(0.5 * value[k]);
     }
   }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/row_lanes.hpp"
 #include "explain/shap_trees.hpp"
 #include "explain/shap_walk.hpp"
 
@@ -33,7 +32,8 @@ inline void fill_table(const ShapTrees& trees, const ShapTree& tree, const TreeN
   BlockWalk walk(trees);
   for (; first < last; first += kRowLanes) {
     for (std::size_t t = 0; t < left.size(); ++t)
-      for (std::size_t i = 0; i < kRowLanes; ++i) left[t].set(i, !((first + i) >> t & 1));
+      for (std::size_t i = 0; i < kRowLanes; ++i)
+        left[t].set(i, -std::int64_t{!((first + i) >> t & 1)});
     walk.walk(tree, numbers, [&](std::size_t node) { return left[tests.test_of[node]]; });
     for (std::size_t k = 0; k < trees.n_values; ++k)
       for (std::size_t seat = 0; seat < tree.seats.size(); ++seat)

@@ -9,7 +9,7 @@
 #include <ranges>
 #include <vector>
 
-#include "core/row_lanes.hpp"
+#include "core/lanes.hpp"
 #include "explain/quadrature.hpp"
 #include "predict/codes.hpp"
 #include "predict/linear_terms.hpp"
@@ -122,6 +122,11 @@ inline void goes_left(const ShapTrees& trees, const ShapTest& test, const double
 
 inline namespace HEDGEROW_LEVEL {
 
+// Rows that walk through a tree side by side.
+inline constexpr std::size_t kRowLanes = 16;
+using RowDoubles = Lanes<double, kRowLanes>;
+using RowMasks = RowDoubles::Mask;
+
 inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const double* column) {
   if (test.category_set < 0) {
     const RowDoubles values = RowDoubles::load(column);
@@ -129,7 +134,7 @@ inline RowMasks goes_left(const ShapTrees& trees, const ShapTest& test, const do
   }
   RowMasks left;
   for (std::size_t i = 0; i < kRowLanes; ++i)
-    left.set(i, category_goes_left(trees, test, column[i]));
+    left.set(i, -std::int64_t{category_goes_left(trees, test, column[i])});
   return left;
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/row_lanes.hpp"
 #include "explain/shap_trees.hpp"
 
 namespace hedgerow::explain::inline HEDGEROW_LEVEL {
@@ -86,8 +85,8 @@ class BlockWalk {
   template <class LeftOf>
   void walk(const ShapTree& tree, const TreeNumbers& of_tree, const LeftOf& left_of) {
     reserve(tree, of_tree.n_points);
-    std::fill_n(product_.begin(), n_points_, RowDoubles::all(1.0));
-    std::fill_n(gained_.begin(), n_seats_ * trees_.n_values, RowDoubles::all(0.0));
+    std::fill_n(product_.begin(), n_points_, RowDoubles(1.0));
+    std::fill_n(gained_.begin(), n_seats_ * trees_.n_values, RowDoubles(0.0));
     for (const std::int32_t step : tree.steps) {
       const auto number = static_cast<std::size_t>(step < 0 ? -(step + 1) : step);
       const ShapEdge& edge = tree.edges[number];
@@ -125,7 +124,7 @@ class BlockWalk {
     n_seats_ = tree.seats.size();
     grow(went_left_, tree.n_slots);
     grow(fits_, tree.n_slots);
-    fits_[0] = RowMasks::all();
+    fits_[0] = RowMasks(-1);
     grow(product_, tree.n_slots * n_points);
     grow(sum_, tree.n_slots * n_points * trees_.n_values);
     grow(gained_, n_seats_ * trees_.n_values);
@@ -144,12 +143,12 @@ class BlockWalk {
     const RowDoubles* from = product(edge.slot - 1);
     RowDoubles* to = product(edge.slot);
     const RowMasks fits = fits_[edge.slot], before = fits_[edge.previous];
-    const RowDoubles share = RowDoubles::all(edge.own_share);
+    const RowDoubles share = RowDoubles(edge.own_share);
     for (std::size_t q = 0, n = n_points_; q < n; ++q) {
-      const RowDoubles in = RowDoubles::all(numbers.factor_in[q]);
-      RowDoubles out = RowDoubles::all(numbers.factor_out[q]);
-      if (edge.previous != 0) out = RowDoubles::select(before, out, share);
-      to[q] = from[q] * RowDoubles::select(fits, in, out);
+      const RowDoubles in = RowDoubles(numbers.factor_in[q]);
+      RowDoubles out = RowDoubles(numbers.factor_out[q]);
+      if (edge.previous != 0) out = select(before, out, share);
+      to[q] = from[q] * select(fits, in, out);
     }
   }
 
@@ -160,13 +159,13 @@ class BlockWalk {
     const RowDoubles* from = is_leaf ? product(edge.slot) : sum(edge.slot, k);
     RowDoubles* to = sum(edge.slot - 1, k);
     const RowMasks fits = fits_[edge.slot], before = fits_[edge.previous];
-    const RowDoubles value = RowDoubles::all(leaf_value), nothing = RowDoubles::all(0.0);
+    const RowDoubles value = RowDoubles(leaf_value), nothing = RowDoubles(0.0);
     RowDoubles gained = nothing;
     for (std::size_t q = 0, n = n_points_; q < n; ++q) {
       const RowDoubles below = is_leaf ? from[q] * value : from[q];
-      RowDoubles out = RowDoubles::all(numbers.gain_out[q]);
-      if (edge.previous != 0) out = RowDoubles::select(before, out, nothing);
-      gained = gained + below * RowDoubles::select(fits, RowDoubles::all(numbers.gain_in[q]), out);
+      RowDoubles out = RowDoubles(numbers.gain_out[q]);
+      if (edge.previous != 0) out = select(before, out, nothing);
+      gained = gained + below * select(fits, RowDoubles(numbers.gain_in[q]), out);
       to[q] = edge.is_right ? to[q] + below : below;
     }
     RowDoubles& of_player = gained_[k * n_seats_ + edge.seat];

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/lanes.hpp"
 #include "core/threads.hpp"
 
 namespace hedgerow {
@@ -36,29 +37,16 @@ void quantise_wide(const FixedPoint& fixed, WidePair* pairs, std::size_t n) {
   }
 }
 
-// Eight lanes at every instruction-set level, so that the order of additions is the same.
-constexpr std::size_t kLanes = 8;
-typedef double Double8 __attribute__((vector_size(64)));
-typedef std::int64_t Long8 __attribute__((vector_size(64)));
+constexpr std::size_t kLanes = Double8::kCount;
 
-Double8 load8(const double* from) {
-  Double8 lanes;
-  std::memcpy(&lanes, from, sizeof lanes);
-  return lanes;
+Double8 magnitude(const Double8& x) {
+  return as<double>(as<std::int64_t>(x) & std::numeric_limits<std::int64_t>::max());
 }
-
-Double8 magnitude(Double8 x) {
-  return std::bit_cast<Double8>(std::bit_cast<Long8>(x) & std::numeric_limits<std::int64_t>::max());
-}
-
-}  // namespace
-
-namespace {
 
 // Eight numbers from the array, with zeros past its end.
 Double8 load_up_to_8(const double* from, std::size_t count) {
-  Double8 lanes = {};
-  for (std::size_t lane = 0; lane < count; ++lane) lanes[lane] = from[lane];
+  Double8 lanes;
+  for (std::size_t lane = 0; lane < count; ++lane) lanes.set(lane, from[lane]);
   return lanes;
 }
 
@@ -66,7 +54,7 @@ Double8 load_up_to_8(const double* from, std::size_t count) {
 LevelSum sum_magnitudes(const double* numbers, std::size_t n, double largest) {
   const LevelSum::Splitter splitter(largest);
   std::array<Double8, LevelSum::kKept> sum = {};
-  const auto add = [&](Double8 number) {
+  const auto add = [&](const Double8& number) {
     Double8 rest = magnitude(number) * splitter.scale;
     for (std::size_t i = 0; i < sum.size(); ++i) {
       const Double8 steps = (rest + splitter.rounder[i]) - splitter.rounder[i];
@@ -75,7 +63,7 @@ LevelSum sum_magnitudes(const double* numbers, std::size_t n, double largest) {
     }
   };
   const std::size_t whole = n / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes) add(load8(numbers + i));
+  for (std::size_t i = 0; i < whole; i += kLanes) add(Double8::load(numbers + i));
   if (whole < n) add(load_up_to_8(numbers + whole, n - whole));
   // Steps are integers, so that the sums are exact in any order.
   std::array<double, LevelSum::kKept> sums = {};
@@ -88,14 +76,13 @@ LevelSum sum_magnitudes(const double* numbers, std::size_t n, double largest) {
 }  // namespace
 
 GradientTotals summarise(const double* g, const double* h, std::size_t n) {
-  Double8 max_g = {}, max_h = {};
-  Double8 min_h = Double8{} + std::numeric_limits<double>::infinity();
+  Double8 max_g, max_h, min_h = std::numeric_limits<double>::infinity();
   const std::size_t whole = n / kLanes * kLanes;
   for (std::size_t i = 0; i < whole; i += kLanes) {
-    const Double8 size = magnitude(load8(g + i)), hessian = load8(h + i);
-    max_g = size > max_g ? size : max_g;
-    max_h = hessian > max_h ? hessian : max_h;
-    min_h = hessian < min_h ? hessian : min_h;
+    const Double8 size = magnitude(Double8::load(g + i)), hessian = Double8::load(h + i);
+    max_g = select(size > max_g, size, max_g);
+    max_h = select(hessian > max_h, hessian, max_h);
+    min_h = select(hessian < min_h, hessian, min_h);
   }
   GradientTotals totals;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {

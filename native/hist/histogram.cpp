@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/compiler.hpp"
+#include "hist/scan_vectors.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -22,8 +22,6 @@ constexpr std::size_t kChunk = 4096;
 
 // Sums are added as unsigned numbers: hc uses all 64 bits, and a signed sum must not overflow.
 typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
-typedef std::int64_t Long8 __attribute__((vector_size(64), may_alias));
-typedef std::uint64_t ULong8 __attribute__((vector_size(64), may_alias));
 
 template <bool kGather>
 struct Cursor {
@@ -72,31 +70,25 @@ inline __attribute__((always_inline)) void for_each_run(int n_codes, Body body) 
   body(last);
 }
 
-// Adds words to the wide sums (or sets these, the first time) and clears the words. Written with
-// vectors, because compilers would store the pairs of g and hc one by one.
+// Adds words to the wide sums (or sets these, the first time) and clears the words.
 template <bool kFirst>
 void spill(const FixedPoint& fixed, int n_codes, std::uint64_t* __restrict words,
            GradientSum* __restrict histogram) {
   const int g_shift = fixed.h_bits + fixed.count_bits;
-  const int count_bits = fixed.count_bits, count_shift = fixed.count_shift;
-  const Long8 count_mask = Long8{} + static_cast<std::int64_t>(fixed.words_to_spill());
-  const Long8 h_mask = Long8{} + ((std::int64_t{1} << fixed.h_bits) - 1);
+  const ULong8 count_mask = fixed.words_to_spill();
+  const ULong8 h_mask = (std::uint64_t{1} << fixed.h_bits) - 1;
   for_each_run(n_codes, [&](int b) {
-    auto& word = *reinterpret_cast<Long8*>(words + b);
-    const Long8 g = word >> g_shift;
-    // h_mask removes what the arithmetic shift brings in.
-    const Long8 hc = ((word >> count_bits) & h_mask) | (word & count_mask) << count_shift;
-    auto* pairs = reinterpret_cast<ULong8*>(histogram + b);
-    const ULong8 low = (ULong8)shuffle<0, 8, 1, 9, 2, 10, 3, 11>(g, hc);
-    const ULong8 high = (ULong8)shuffle<4, 12, 5, 13, 6, 14, 7, 15>(g, hc);
-    pairs[0] = kFirst ? low : pairs[0] + low;
-    pairs[1] = kFirst ? high : pairs[1] + high;
-    word = Long8{};
+    const ULong8 word = ULong8::load(words + b);
+    const ULong8 h = (word >> fixed.count_bits) & h_mask, count = word & count_mask;
+    Pairs8 pairs = zip({as<std::int64_t>(word) >> g_shift, h | count << fixed.count_shift});
+    if constexpr (!kFirst) pairs += Pairs8::load(histogram + b);
+    pairs.store(histogram + b);
+    ULong8().store(words + b);
   });
 }
 
 void clear(int n_codes, GradientSum* histogram) {
-  for_each_run(n_codes, [&](int b) { std::memset(histogram + b, 0, sizeof(GradientSum) * kRun); });
+  for_each_run(n_codes, [&](int b) { Pairs8().store(histogram + b); });
 }
 
 // A part of a row set: rows [begin, end). The first part sets histograms, others add to them.

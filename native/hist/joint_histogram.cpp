@@ -4,39 +4,26 @@
 
 #include <algorithm>
 
-#include "core/compiler.hpp"
+#include "core/lanes.hpp"
 
 namespace hedgerow::hist {
 namespace {
-
-template <int kWords>
-struct SumVector {
-  typedef std::uint64_t Type __attribute__((vector_size(8 * kWords)));
-};
-
-using Words8 = typename SumVector<8>::Type;
 
 // Writes the sum of each value, whose parts are side by side in `parts` (and `remainder`).
 template <int kWords, int kValues, class Chunk, class Sum>
 inline void write_sums(const Chunk (&parts)[kValues], const Sum (&remainder)[kValues],
                        std::uint64_t* of_values) {
-  constexpr int kChunk = sizeof(Chunk) / sizeof(std::uint64_t);
+  for (int v = 0; v < kValues; ++v) remainder[v].store(of_values + v * kWords);
   if constexpr (kWords == 2 && kValues == 4) {
-    const auto halves = [](Words8 a, Words8 b) {  // a₀ + a₁, b₀ + b₁, a₂ + a₃, b₂ + b₃
-      return Words8(shuffle<0, 1, 8, 9, 4, 5, 12, 13>(a, b) +
-                    shuffle<2, 3, 10, 11, 6, 7, 14, 15>(a, b));
-    };
-    const Words8 low = halves(parts[0], parts[1]), high = halves(parts[2], parts[3]);
-    const Words8 four = shuffle<0, 1, 2, 3, 8, 9, 10, 11>(low, high) +
-                        shuffle<4, 5, 6, 7, 12, 13, 14, 15>(low, high);
-    const Words8 rest = {remainder[0][0], remainder[0][1], remainder[1][0], remainder[1][1],
-                         remainder[2][0], remainder[2][1], remainder[3][0], remainder[3][1]};
-    store_unaligned(of_values, Words8(four + rest));
+    const Chunk four = add_halves(add_pairs(parts[0], parts[1]), add_pairs(parts[2], parts[3]));
+    (four + Chunk::load(of_values)).store(of_values);
   } else {
     for (int v = 0; v < kValues; ++v) {
+      std::uint64_t numbers[Chunk::kCount];
+      parts[v].store(numbers);
       Sum sum = remainder[v];
-      for (int i = 0; i < kChunk; ++i) sum[i % kWords] += parts[v][i];
-      store_unaligned(of_values + v * kWords, sum);
+      for (std::size_t i = 0; i < Chunk::kCount; i += kWords) sum += Sum::load(numbers + i);
+      sum.store(of_values + v * kWords);
     }
   }
 }
@@ -46,20 +33,20 @@ template <int kWords, int kValues, bool kFirst>
 void sum_values(std::size_t stride, const std::uint64_t* codes, std::uint64_t* rest,
                 std::uint64_t* of_values) {
   constexpr int kChunk = std::max(8, kWords);
-  using Chunk = typename SumVector<kChunk>::Type;
-  using Sum = typename SumVector<kWords>::Type;
+  using Chunk = Lanes<std::uint64_t, kChunk>;
+  using Sum = Lanes<std::uint64_t, kWords>;
   const std::size_t n = stride * kWords;
   const auto add = [&]<class Vector>(std::size_t at, Vector(&sums)[kValues]) {
-    Vector total = kFirst ? Vector{} : load_unaligned<Vector>(rest + at);
+    Vector total = kFirst ? Vector() : Vector::load(rest + at);
     for (std::size_t v = 0; v < kValues; ++v) {
-      const auto own = load_unaligned<Vector>(codes + v * n + at);
+      const Vector own = Vector::load(codes + v * n + at);
       sums[v] += own;
       total += own;
     }
-    store_unaligned(rest + at, total);
+    total.store(rest + at);
   };
-  Chunk parts[kValues] = {};
-  Sum remainder[kValues] = {};
+  Chunk parts[kValues];
+  Sum remainder[kValues];
   std::size_t at = 0;
   for (; at + kChunk <= n; at += kChunk) add(at, parts);
   for (; at < n; at += kWords) add(at, remainder);

@@ -12,22 +12,6 @@ constexpr std::size_t kAhead = 8;  // rows to prefetch
 
 typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
 
-// The entries of a bin: four pairs (g, hc), and the other four.
-struct Entries {
-  ULong8 low = {}, high = {};
-
-  static Entries load(const GradientSum* from) { return {load8(from), load8(from + kLanes / 2)}; }
-  void store(GradientSum* to) const {
-    store_unaligned(to, low);
-    store_unaligned(to + kLanes / 2, high);
-  }
-  Entries& operator+=(const Entries& other) {
-    low += other.low;
-    high += other.high;
-    return *this;
-  }
-};
-
 // Adds rows to sums. The two words of an entry are adjacent, and an item is the index of the
 // first.
 void add_rows(const LaneSection& section, const GradientSum* gradients, const RowSet& rows,
@@ -52,8 +36,8 @@ void add_rows(const LaneSection& section, const GradientSum* gradients, const Ro
 
 // Sets the sums of the commonest bins, which are empty so far.
 void complete(const LaneGroup& group, const GradientSum& node, GradientSum* sums) {
-  Entries total;
-  for (std::size_t b = 0; b < group.n_bins; ++b) total += Entries::load(sums + b * kLanes);
+  Pairs8 total;
+  for (std::size_t b = 0; b < group.n_bins; ++b) total += Pairs8::load(sums + b * kLanes);
   GradientSum of_lane[kLanes];
   total.store(of_lane);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -65,7 +49,7 @@ void complete(const LaneGroup& group, const GradientSum& node, GradientSum* sums
 // The bins of a node as they are.
 struct Lanes {
   const GradientSum* sums;
-  Entries at(std::size_t entry) const { return Entries::load(sums + entry); }
+  Pairs8 at(std::size_t entry) const { return Pairs8::load(sums + entry); }
 };
 
 // The bins of a parent minus those of a child, which replace the parent's.
@@ -73,11 +57,9 @@ struct RemainingLanes {
   GradientSum* sums;
   const GradientSum* child;
 
-  Entries at(std::size_t entry) const {
-    Entries remaining = Entries::load(sums + entry);
-    const Entries less = Entries::load(child + entry);
-    remaining.low -= less.low;
-    remaining.high -= less.high;
+  Pairs8 at(std::size_t entry) const {
+    Pairs8 remaining = Pairs8::load(sums + entry);
+    remaining -= Pairs8::load(child + entry);
     remaining.store(sums + entry);
     return remaining;
   }
@@ -87,36 +69,33 @@ struct RemainingLanes {
 template <bool kZeroH, class AnyLanes>
 void scan(const LaneSection& section, const SplitNode& node, const AnyLanes& bins, double* scores) {
   const FractionUnits<false> fraction(node);
-  const ULong8 min_hc = ULong8{} + node.minimum.hc, min_h = ULong8{} + node.minimum.h,
-               min_steps = ULong8{} + node.minimum.steps;
-  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.minimum.hc);
-  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.minimum.h);
-  const ULong8 range_steps =
-      ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.minimum.steps);
-  const ULong8 h_mask = ULong8{} + node.fixed.h_mask();
+  const ULong8 min_hc = node.minimum.hc, min_h = node.minimum.h, min_steps = node.minimum.steps;
+  const ULong8 range_hc = node.total.hc - 2 * node.minimum.hc;
+  const ULong8 range_h = node.h(node.total) - 2 * node.minimum.h;
+  const ULong8 range_steps = node.fixed.most_steps(node.total) - 2 * node.minimum.steps;
+  const ULong8 h_mask = node.fixed.h_mask();
   const int count_shift = node.fixed.count_shift;
-  const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
+  const Double8 never = -std::numeric_limits<double>::infinity();
 
   for (const LaneGroup& group : section.groups) {
-    Entries left;
-    Double8 numerator = Double8{} + fraction.to_beat, denominator = Double8{} + 1.0;
-    Long8 is_found = {};
+    Pairs8 sums;
+    Double8 numerator = fraction.to_beat, denominator = 1.0;
+    Long8 is_found;
     for (std::size_t b = 0; b < group.n_bins; ++b) {
-      left += bins.at(group.first + b * kLanes);
-      const Long8 left_g = even_lanes(left.low, left.high);
-      const ULong8 left_hc = odd_lanes(left.low, left.high);
-      const ULong8 left_h = left_hc & h_mask;
-      const ULong8 left_steps = left_h + (left_hc >> count_shift);
-      const Double8 g = to_double(left_g);
-      const auto tried = fraction(g, g, to_double((Long8)left_h));
+      sums += bins.at(group.first + b * kLanes);
+      const Sums8 left = unzip(sums);
+      const ULong8 left_h = left.hc & h_mask;
+      const ULong8 left_steps = left_h + (left.hc >> count_shift);
+      const Double8 g = to_double(left.g);
+      const auto tried = fraction(g, g, to_double(as<std::int64_t>(left_h)));
       Long8 better = (tried.numerator * denominator > numerator * tried.denominator) &
-                     (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
+                     (left_steps - min_steps <= range_steps) & (left.hc - min_hc <= range_hc);
       if (kZeroH) better &= left_h - min_h <= range_h;
-      numerator = better ? tried.numerator : numerator;
-      denominator = better ? tried.denominator : denominator;
+      numerator = select(better, tried.numerator, numerator);
+      denominator = select(better, tried.denominator, denominator);
       is_found |= better;
     }
-    store_unaligned(scores, is_found ? numerator / denominator : never);
+    select(is_found, numerator / denominator, never).store(scores);
     scores += kLanes;
   }
 }

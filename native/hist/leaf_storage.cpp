@@ -134,7 +134,7 @@ void RowPartition::finish_marks(RowDivision& division) {
 
 void RowPartition::move(const RowDivision& division, const RowChunk& chunk) const {
   std::uint32_t* target = buffers_[static_cast<std::size_t>(division.left.buffer)].get();
-  hist::divide(rows(division.leaf), chunk.begin, chunk.end, chunk.marks,
+  hist::divide(rows(division.leaf), chunk.begin, chunk.end, chunk.marks, chunk.to_left,
                target + division.left.begin + chunk.left_before,
                target + division.right.begin + (chunk.begin - chunk.left_before));
 }

@@ -25,7 +25,8 @@ Penalties in_units(const Penalties& penalties, const FixedPoint& fixed) {
 struct TestSides {
   Double8 G_left, G_right, a, b;
 
-  TestSides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, Long8 g, Long8 h)
+  TestSides(const FixedPoint& fixed, const GradientSum& leaf, double lambda, const Long8& g,
+            const Long8& h)
       : G_left(to_double(g)),
         G_right(to_double(leaf.g - g)),
         a(to_double(h) + lambda),
@@ -43,7 +44,7 @@ struct PlainGain {
         mean(static_cast<double>(leaf.sum.g) / both_sides),
         constant(static_cast<double>(leaf.sum.g) * mean - leaf.score) {}
 
-  Double8 operator()(Long8 g, Long8 h) const {
+  Double8 operator()(const Long8& g, const Long8& h) const {
     const auto [numerator, denominator] =
         split_fraction(to_double(g), to_double(h), lambda, both_sides, mean);
     return both_sides * (numerator / denominator) + constant;
@@ -56,7 +57,7 @@ struct PenalisedGain {
   const LevelLeaf& leaf;
   const Penalties& penalties;
 
-  Double8 operator()(Long8 g, Long8 h) const {
+  Double8 operator()(const Long8& g, const Long8& h) const {
     const TestSides sides(fixed, leaf.sum, penalties.lambda, g, h);
     const auto left = score_fraction(penalties, sides.G_left, sides.a);
     const auto right = score_fraction(penalties, sides.G_right, sides.b);
@@ -73,10 +74,10 @@ struct Order {
   Long8 permits(const Penalties& penalties, const TestSides& sides, int i) const {
     const Double8 left = weight(penalties, sides.G_left, sides.a),
                   right = weight(penalties, sides.G_right, sides.b);
-    const Long8 position = Long8{0, 1, 2, 3, 4, 5, 6, 7} + i;
+    const Long8 position = Long8::numbers() + i;
     return (direction > 0 ? left <= right : left >= right) | (position >= free_from);
   }
-  static Double8 weight(const Penalties& penalties, Double8 G, Double8 d) {
+  static Double8 weight(const Penalties& penalties, const Double8& G, const Double8& d) {
     return capped_weight(free_weight(soft_threshold(G, penalties.alpha), d), penalties.cap);
   }
 };
@@ -105,20 +106,19 @@ void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& 
   const std::uint64_t range_hc = leaf.sum.hc - 2 * min_hc,
                       range_steps = fixed.most_steps(leaf.sum) - 2 * min_steps,
                       range_h = fixed.h_steps(leaf.sum) - 2 * min_h;
-  const auto h_mask = static_cast<std::int64_t>(fixed.h_mask());
+  const ULong8 h_mask = fixed.h_mask();
   for (int i = 0; i < count; i += kLanes) {
-    const Long8 left_g = load_unaligned<Long8>(left.g + i) + start.g;
-    const ULong8 left_hc = load_unaligned<ULong8>(left.hc + i) + start.hc;
-    const Long8 left_h = (Long8)left_hc & h_mask;
-    const ULong8 left_steps = (ULong8)left_h + (left_hc >> fixed.count_shift);
+    const Long8 left_g = Long8::load(left.g + i) + start.g;
+    const ULong8 left_hc = ULong8::load(left.hc + i) + start.hc, left_h = left_hc & h_mask;
+    const ULong8 left_steps = left_h + (left_hc >> fixed.count_shift);
     Long8 allowed = (left_hc - min_hc <= range_hc) & (left_steps - min_steps <= range_steps);
-    if (fixed.has_zero_h) allowed &= (ULong8)left_h - min_h <= range_h;  // or rows are S enough
+    if (fixed.has_zero_h) allowed &= left_h - min_h <= range_h;  // or rows are S enough
     if (order.direction != 0) {
-      const TestSides sides(fixed, leaf.sum, penalties.lambda, left_g, left_h);
+      const TestSides sides(fixed, leaf.sum, penalties.lambda, left_g, as<std::int64_t>(left_h));
       allowed &= order.permits(penalties, sides, i);
     }
-    const Double8 added = allowed ? gain(left_g, left_h) : Double8{};
-    store_unaligned(gains + i, load_unaligned<Double8>(gains + i) + added);
+    const Double8 added = select(allowed, gain(left_g, as<std::int64_t>(left_h)), Double8{});
+    (Double8::load(gains + i) + added).store(gains + i);
   }
 }
 
@@ -137,13 +137,12 @@ void add_gains(const LevelUnits& units, const LevelLeaf& leaf, const Penalties& 
 // The sums of the first bins, for each number of them up to a multiple of eight. Those beyond the
 // last bin are of no use.
 void sum_up(const FeatureHistogram& histogram, LeftSums& left) {
-  ULong8 carry = {};
+  RunningSums running({0, 0});
   for (int i = 0; i < histogram.n_bins; i += kLanes) {
-    const ULong8 low = carry + running_sum(load8(histogram.sums + i));
-    const ULong8 high = last_pair(low) + running_sum(load8(histogram.sums + i + 4));
-    carry = last_pair(high);
-    store_unaligned(left.g + i, even_lanes(low, high));
-    store_unaligned(left.hc + i, odd_lanes(low, high));
+    const Sums8 sums = running.next(
+        [&]<class Vector>(int k) { return load_unaligned<Vector>(histogram.sums + i + k); });
+    sums.g.store(left.g + i);
+    sums.hc.store(left.hc + i);
   }
 }
 

@@ -3,11 +3,17 @@
 // chunks run in parallel and the order of rows does not depend on threads.
 #include "hist/partition.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
+
+#include "core/row_ids.hpp"
 
 namespace hedgerow::hist {
 namespace {
@@ -26,33 +32,75 @@ struct GoesLeft {
 // wraps the missing bin round to 0, the left end, when missing values go left.
 struct ByteTest {
   std::uint8_t shift, limit;
+  ByteTest(std::uint8_t shift, std::uint8_t limit) : shift(shift), limit(limit) {}
   explicit ByteTest(const Split& split)
-      : shift(split.missing_left ? 1 : 0),
-        limit(static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
+      : ByteTest(split.missing_left ? 1 : 0,
+                 static_cast<std::uint8_t>(split.bin + (split.missing_left ? 1 : 0))) {}
   bool operator()(std::uint8_t bin) const {
     return static_cast<std::uint8_t>(bin + shift) <= limit;
   }
 };
 
-template <class Test>
-std::uint64_t mark_up_to_64(const Test& goes_left, const std::uint8_t* column, const RowSet& rows,
-                            std::size_t begin, std::size_t end) {
-  std::uint64_t mark = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t row = rows.ids ? rows.ids[i] : rows.first + i;
-    mark |= static_cast<std::uint64_t>(goes_left(column[row])) << (i - begin);
+// Which of 64 bins a numeric split sends left.
+std::uint64_t mark_64(const ByteTest& test, const std::uint8_t* bins) {
+#if defined(__AVX512BW__)
+  const __m512i shift = _mm512_set1_epi8(static_cast<char>(test.shift));
+  const __m512i limit = _mm512_set1_epi8(static_cast<char>(test.limit));
+  return _mm512_cmple_epu8_mask(_mm512_add_epi8(_mm512_loadu_si512(bins), shift), limit);
+#elif defined(__AVX2__)
+  const __m256i shift = _mm256_set1_epi8(static_cast<char>(test.shift));
+  const __m256i limit = _mm256_set1_epi8(static_cast<char>(test.limit));
+  std::uint64_t marks = 0;
+  for (int part = 0; part < 2; ++part) {
+    const __m256i bin =
+        _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bins) + part), shift);
+    const __m256i goes_left = _mm256_cmpeq_epi8(_mm256_max_epu8(bin, limit), limit);
+    marks |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(goes_left))}
+             << 32 * part;
   }
-  return mark;
+  return marks;
+#elif defined(__SSE2__)
+  const __m128i shift = _mm_set1_epi8(static_cast<char>(test.shift));
+  const __m128i limit = _mm_set1_epi8(static_cast<char>(test.limit));
+  std::uint64_t marks = 0;
+  for (int part = 0; part < 4; ++part) {
+    const __m128i bin =
+        _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bins) + part), shift);
+    const __m128i goes_left = _mm_cmpeq_epi8(_mm_max_epu8(bin, limit), limit);
+    marks |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(goes_left))} << 16 * part;
+  }
+  return marks;
+#elif defined(__ARM_NEON)
+  // Each byte keeps the bit of its place among eight; neighbours are added until a byte has eight.
+  const uint8x16_t weight = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  uint8x16_t part[4];
+  for (int i = 0; i < 4; ++i) {
+    const uint8x16_t bin = vaddq_u8(vld1q_u8(bins + 16 * i), vdupq_n_u8(test.shift));
+    part[i] = vandq_u8(vcleq_u8(bin, vdupq_n_u8(test.limit)), weight);
+  }
+  const uint8x16_t halves = vpaddq_u8(vpaddq_u8(part[0], part[1]), vpaddq_u8(part[2], part[3]));
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(halves, halves)), 0);
+#else
+  std::uint64_t marks = 0;
+  for (int i = 0; i < 64; ++i) marks |= static_cast<std::uint64_t>(test(bins[i])) << i;
+  return marks;
+#endif
 }
 
-// Marks rows [begin, end), 64 at a time.
-template <class Test>
-std::size_t mark_all(const Test& goes_left, const std::uint8_t* column, const RowSet& rows,
-                     std::size_t begin, std::size_t end, std::uint64_t* marks) {
+// Marks rows [begin, end), a chunk at most, of which `bin_of` gives a byte to test.
+template <class BinOf>
+std::size_t mark_each(const ByteTest& test, const BinOf& bin_of, std::size_t begin, std::size_t end,
+                      std::uint64_t* marks) {
+  std::uint8_t bins[kPartitionChunk];
+  const std::size_t n = end - begin, padded = (n + 63) / 64 * 64;
+  for (std::size_t i = 0; i < n; ++i) bins[i] = bin_of(begin + i);
+  std::memset(bins + n, 0, padded - n);
   std::size_t count = 0;
-  for (std::size_t i = begin; i < end; i += 64) {
-    marks[i / 64] = mark_up_to_64(goes_left, column, rows, i, i + 64 < end ? i + 64 : end);
-    count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
+  for (std::size_t i = 0; i < padded; i += 64) {
+    std::uint64_t& word = marks[(begin + i) / 64];
+    word = mark_64(test, bins + i);
+    if (n - i < 64) word &= (std::uint64_t{1} << (n - i)) - 1;
+    count += static_cast<std::size_t>(std::popcount(word));
   }
   return count;
 }
@@ -73,65 +121,81 @@ struct ByteGather {
   }
 };
 
-std::uint64_t mark_64(const BinnedView& bins, const Split& split, const RowSet& rows,
-                      std::size_t begin) {
-  const ByteTest test(split);
-  const __m512i limit = _mm512_set1_epi8(static_cast<char>(test.limit));
-  const __m512i shift = _mm512_set1_epi8(static_cast<char>(test.shift));
-  if (!rows.ids) {
-    const __m512i bin = _mm512_loadu_si512(bins.column(split.feature) + rows.first + begin);
-    return _mm512_cmple_epu8_mask(_mm512_add_epi8(bin, shift), limit);
-  }
-  const ByteGather gather(bins, split.feature);
-  const std::uint32_t* ids = rows.ids + begin;
+// The same for rows by their ids.
+std::uint64_t mark_64(const ByteTest& test, const ByteGather& gather, const std::uint32_t* ids) {
   const __m256i low =
       _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids)), gather(ids + 16), 1);
   const __m256i high =
       _mm256_inserti128_si256(_mm256_castsi128_si256(gather(ids + 32)), gather(ids + 48), 1);
   const __m512i bin = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+  const __m512i shift = _mm512_set1_epi8(static_cast<char>(test.shift));
+  const __m512i limit = _mm512_set1_epi8(static_cast<char>(test.limit));
   return _mm512_cmple_epu8_mask(_mm512_add_epi8(bin, shift), limit);
 }
 
 #endif
+
+// Writes `count` of the marked ids. A whole vector is written where there is room.
+void write_marked(const RowIds& ids, unsigned marks, std::size_t count, std::uint32_t*& to,
+                  const std::uint32_t* end) {
+  if (to + RowIds::kCount <= end) {
+    ids.store_marked(marks, to);
+  } else {
+    std::uint32_t room[RowIds::kCount];
+    ids.store_marked(marks, room);
+    std::copy_n(room, count, to);
+  }
+  to += count;
+}
 
 }  // namespace
 
 std::size_t mark_left(const BinnedView& bins, const Split& split, const RowSet& rows,
                       std::size_t begin, std::size_t end, std::uint64_t* marks) {
   const std::uint8_t* column = bins.column(split.feature);
-  if (split.categorical) return mark_all(GoesLeft(split), column, rows, begin, end, marks);
+  const auto row = [&](std::size_t i) { return rows.ids ? rows.ids[i] : rows.first + i; };
+  if (split.categorical) {
+    const GoesLeft goes_left(split);
+    const auto goes_right = [&](std::size_t i) -> std::uint8_t {
+      return goes_left(column[row(i)]) ? 0 : 1;
+    };
+    return mark_each({0, 0}, goes_right, begin, end, marks);
+  }
+  const ByteTest test(split);
   std::size_t count = 0, i = begin;
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-  if (bins.n_features > 1) {
+  if (rows.ids && bins.n_features > 1) {
+    const ByteGather gather(bins, split.feature);
     for (; i + 64 <= end; i += 64) {
-      marks[i / 64] = mark_64(bins, split, rows, i);
+      marks[i / 64] = mark_64(test, gather, rows.ids + i);
       count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
     }
   }
 #endif
-  return count + mark_all(ByteTest(split), column, rows, i, end, marks);
+  if (!rows.ids) {
+    for (; i + 64 <= end; i += 64) {
+      marks[i / 64] = mark_64(test, column + rows.first + i);
+      count += static_cast<std::size_t>(std::popcount(marks[i / 64]));
+    }
+  }
+  return count + mark_each(test, [&](std::size_t k) { return column[row(k)]; }, i, end, marks);
 }
 
 void divide(const RowSet& rows, std::size_t begin, std::size_t end, const std::uint64_t* marks,
-            std::uint32_t* left, std::uint32_t* right) {
+            std::size_t n_left, std::uint32_t* left, std::uint32_t* right) {
+  constexpr std::size_t kIds = RowIds::kCount;
+  constexpr unsigned kAll = (1u << kIds) - 1;
+  const std::uint32_t* left_end = left + n_left;
+  const std::uint32_t* right_end = right + (end - begin - n_left);
   std::size_t i = begin;
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
-  __m512i ids =
-      _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(rows.first + begin)),
-                       _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-  for (; i + 16 <= end; i += 16) {
-    const auto mark = static_cast<__mmask16>(marks[i / 64] >> (i % 64));
-    if (rows.ids) ids = _mm512_loadu_si512(rows.ids + i);
-    const int to_left = std::popcount(static_cast<unsigned>(mark));
-    _mm512_mask_storeu_epi32(left, static_cast<__mmask16>((1u << to_left) - 1),
-                             _mm512_maskz_compress_epi32(mark, ids));
-    _mm512_mask_storeu_epi32(right, static_cast<__mmask16>((1u << (16 - to_left)) - 1),
-                             _mm512_maskz_compress_epi32(static_cast<__mmask16>(~mark), ids));
-    left += to_left;
-    right += 16 - to_left;
-    if (!rows.ids) ids = _mm512_add_epi32(ids, _mm512_set1_epi32(16));
+  for (; i + kIds <= end; i += kIds) {
+    const auto mark = static_cast<unsigned>(marks[i / 64] >> i % 64) & kAll;
+    const RowIds ids = rows.ids ? RowIds::load(rows.ids + i)
+                                : RowIds::from(static_cast<std::uint32_t>(rows.first + i));
+    const auto to_left = static_cast<std::size_t>(std::popcount(mark));
+    write_marked(ids, mark, to_left, left, left_end);
+    write_marked(ids, ~mark & kAll, kIds - to_left, right, right_end);
   }
-#endif
   for (; i < end; ++i) {
     const auto row = static_cast<std::uint32_t>(rows.ids ? rows.ids[i] : rows.first + i);
     const bool to_left = marks[i / 64] >> (i % 64) & 1;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hist/scan_vectors.hpp"
+
 namespace hedgerow::hist {
 namespace {
 
@@ -14,7 +16,6 @@ constexpr std::size_t kRunEntries = 4;  // a feature's entries are filled up to 
 constexpr std::size_t kAhead = 8;       // rows to prefetch
 
 typedef std::uint64_t Pair __attribute__((vector_size(16), may_alias));
-typedef std::uint64_t ULong8 __attribute__((vector_size(64), may_alias, aligned(16)));
 
 std::size_t entries_of(const SparseBins& bins, std::size_t feature) {
   const auto n = static_cast<std::size_t>(bins.n_bins[feature]) + 1;  // with the missing values
@@ -150,14 +151,13 @@ void clear_rows(const SparseBlock& block, const RowSet& rows, GradientSum* histo
 
 GradientSum extract(const GradientSum* entries, std::size_t n_entries, int n_bins, int zero_bin,
                     const GradientSum& node, GradientSum* room) {
-  ULong8 total = {};
+  Pairs<kRunEntries> total;
   for (std::size_t i = 0; i < n_entries; i += kRunEntries) {
-    const ULong8 four = *reinterpret_cast<const ULong8*>(entries + i);
-    *reinterpret_cast<ULong8*>(room + i) = four;
-    total += four;
+    const auto run = Pairs<kRunEntries>::load(entries + i);
+    run.store(room + i);
+    total += run;
   }
-  const GradientSum sum{static_cast<std::int64_t>(total[0] + total[2] + total[4] + total[6]),
-                        total[1] + total[3] + total[5] + total[7]};
+  const GradientSum sum = total.sum();
   std::fill_n(room + n_bins, 8, GradientSum{0, 0});  // a scan may read this far
   room[zero_bin] = node - sum;
   return sum;

@@ -19,9 +19,6 @@
 namespace hedgerow::hist {
 namespace {
 
-typedef ULong8 ULong8Unaligned __attribute__((aligned(8), may_alias));
-typedef Double8 Double8Array __attribute__((may_alias));
-
 // Up to this number of bins, it is checked first whether one of them has nearly all rows.
 constexpr int kFewBins = 64;
 
@@ -66,13 +63,21 @@ struct Occupied {
 };
 
 // The histogram of a feature in scan order. Candidates are the splits after the first, …, the
-// count-th entry; eight are read at a time, so empty entries follow the last.
+// count-th of n_entries; eight are read at a time, so empty entries follow the last. `load` reads
+// one entry or several, `at` one that has been loaded, `ahead` one that may not have been; `pass`
+// stands for loading eight that nothing needs.
 struct AllBins {
   const GradientSum* sums;
-  int count;
+  int n_entries;
+  int count = n_entries;
 
-  ULong8 four(int i) const { return load8(sums + i); }
+  template <class Vector>
+  Vector load(int i) const {
+    return load_unaligned<Vector>(sums + i);
+  }
+  void pass(int) const {}
   GradientSum at(int i) const { return sums[i]; }
+  GradientSum ahead(int i) const { return sums[i]; }
   int bin(int i) const { return i; }
 };
 
@@ -80,14 +85,22 @@ struct AllBins {
 struct RemainingBins {
   GradientSum* sums;
   const GradientSum* child;
-  int count;
+  int n_entries;
+  int count = n_entries;
 
-  ULong8 four(int i) const {
-    const ULong8 remaining = load8(sums + i) - load8(child + i);
-    *reinterpret_cast<ULong8Unaligned*>(sums + i) = remaining;
+  template <class Vector>
+  Vector load(int i) const {
+    const Vector remaining = load_unaligned<Vector>(sums + i) - load_unaligned<Vector>(child + i);
+    store_unaligned(sums + i, remaining);
     return remaining;
   }
+  void pass(int i) const {
+    Pairs8 remaining = Pairs8::load(sums + i);
+    remaining -= Pairs8::load(child + i);
+    remaining.store(sums + i);
+  }
   GradientSum at(int i) const { return sums[i]; }
+  GradientSum ahead(int i) const { return sums[i] - child[i]; }
   int bin(int i) const { return i; }
 };
 
@@ -95,10 +108,15 @@ struct RemainingBins {
 struct OccupiedBins {
   GradientSum sums[kBins + 8];
   Occupied occupied;
-  int count;
+  int n_entries, count;
 
-  ULong8 four(int i) const { return load8(sums + i); }
+  template <class Vector>
+  Vector load(int i) const {
+    return load_unaligned<Vector>(sums + i);
+  }
+  void pass(int) const {}
   GradientSum at(int i) const { return sums[i]; }
+  GradientSum ahead(int i) const { return sums[i]; }
   int bin(int i) const { return occupied.nth(i); }
 };
 
@@ -111,17 +129,14 @@ struct Best8 {
 // The score of a candidate as a fraction, for eight positions.
 template <bool kL1>
 struct Fractions : FractionUnits<kL1> {
-  explicit Fractions(const SplitContext& node)
-      : FractionUnits<kL1>(node),
-        h_mask(Long8{} + static_cast<std::int64_t>(node.fixed.h_mask())),
-        total_g(Long8{} + node.total.g) {}
+  explicit Fractions(const SplitContext& node) : FractionUnits<kL1>(node), total_g(node.total.g) {}
 
-  Fraction<Double8> operator()(Long8, Long8 left_g, Long8 left_h) const {
-    return FractionUnits<kL1>::operator()(to_double(left_g), to_double(total_g - left_g),
-                                          to_double(left_h));
+  Fraction<Double8> operator()(int, const Long8& left_g, const Long8& left_h) const {
+    const Double8 right_g = kL1 ? to_double(total_g - left_g) : Double8{};
+    return FractionUnits<kL1>::operator()(to_double(left_g), right_g, to_double(left_h));
   }
 
-  Long8 h_mask, total_g;
+  Long8 total_g;
 };
 
 // The thresholds of a feature whose children have limits: their range, and the order of the
@@ -139,11 +154,11 @@ struct LimitedScores {
       : params(node.params), fixed(node.fixed), thresholds(thresholds), total(node.total) {
     total_h = static_cast<std::int64_t>(node.h(total));
     to_beat = node.parent_score + score_difference(node.gain_to_beat, params.min_split_gain);
-    h_mask = Long8{} + static_cast<std::int64_t>(fixed.h_mask());
   }
 
-  Fraction<Double8> operator()(Long8 position, Long8 left_g, Long8 left_h) const {
-    const auto at = static_cast<std::size_t>(position[0]);
+  Fraction<Double8> operator()(int i, const Long8& left_g, const Long8& left_h) const {
+    const auto at = static_cast<std::size_t>(i);
+    const Long8 position = Long8::numbers() + i;
     Double8 w_left, w_right;
     const Double8 total_score =
         score(left_g, left_h, thresholds.limits.left, at, w_left) +
@@ -152,15 +167,15 @@ struct LimitedScores {
     Long8 allowed = (position >= thresholds.first) & ((position < thresholds.last) | is_all);
     if (thresholds.direction > 0) allowed &= (w_left <= w_right) | is_all;
     if (thresholds.direction < 0) allowed &= (w_left >= w_right) | is_all;
-    const Double8 never = Double8{} - std::numeric_limits<double>::infinity();
-    return {allowed ? total_score : never, Double8{} + 1.0};
+    const Double8 never = -std::numeric_limits<double>::infinity();
+    return {select(allowed, total_score, never), 1.0};
   }
 
-  Double8 score(Long8 g, Long8 h, const LimitSeries& limits, std::size_t at, Double8& w) const {
+  Double8 score(const Long8& g, const Long8& h, const LimitSeries& limits, std::size_t at,
+                Double8& w) const {
     const Double8 G = to_double(g) * fixed.g_unit;
     const Double8 d = to_double(h) * fixed.h_unit + params.reg_lambda;
-    const Double8 low = *reinterpret_cast<const Double8Array*>(limits.low + at);
-    const Double8 high = *reinterpret_cast<const Double8Array*>(limits.high + at);
+    const Double8 low = Double8::load(limits.low + at), high = Double8::load(limits.high + at);
     w = limited_weight(G, d, params.reg_alpha, low, high);
     return score_at(G, d, params.reg_alpha, w);
   }
@@ -171,44 +186,63 @@ struct LimitedScores {
   GradientSum total;
   std::int64_t total_h;
   double to_beat;
-  Long8 h_mask;
 };
 
-// Scans eight positions at a time, one of each class, with `start` on the left side. Positions past
-// the last need no test: nothing would be left on the right side.
+// What is on neither side at the ends of a scan: missing values, on the left of all thresholds or
+// on the right.
+struct Outside {
+  GradientSum left = {0, 0}, right = {0, 0};
+};
+
+// The positions that leave enough on both sides. Sums grow from entry to entry, so they follow one
+// another.
+struct AllowedRange {
+  int first, last;
+  GradientSum before;  // the left side before the eight positions of the first
+
+  template <class Scan>
+  AllowedRange(const SplitContext& node, const Scan& scan, const Outside& outside)
+      : first(0), last((scan.count + 7) / 8 * 8 - 1), before(outside.left) {
+    GradientSum left = outside.left;
+    for (; first <= last; ++first) {
+      if (first % 8 == 0) before = left;
+      left += scan.ahead(first);
+      if (node.big_enough(left)) break;
+    }
+    GradientSum right = outside.right;
+    for (int i = scan.n_entries; i > first && !node.big_enough(right);) {
+      right += scan.ahead(--i);
+      last = std::min(last, i - 1);
+    }
+  }
+};
+
+// Scans eight positions at a time, one of each class.
 template <class SplitScore, class Scan>
 Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
-            const GradientSum& start) {
-  // min ≤ left ≤ total − min as one comparison of unsigned numbers, for rows, S + c and S.
-  const ULong8 min_hc = ULong8{} + node.minimum.hc, min_h = ULong8{} + node.minimum.h,
-               min_steps = ULong8{} + node.minimum.steps;
-  const ULong8 range_hc = ULong8{} + (node.total.hc - 2 * node.minimum.hc);
-  const ULong8 range_h = ULong8{} + (node.h(node.total) - 2 * node.minimum.h);
-  const ULong8 range_steps =
-      ULong8{} + (node.fixed.most_steps(node.total) - 2 * node.minimum.steps);
-  const bool has_zero_h = node.fixed.has_zero_h;  // or rows enough are S enough
-  const auto start_g = static_cast<std::uint64_t>(start.g);
-  ULong8 carry = {start_g, start.hc, start_g, start.hc, start_g, start.hc, start_g, start.hc};
-  Long8 position = {0, 1, 2, 3, 4, 5, 6, 7};
-  Best8 best = {Double8{} + fraction.to_beat, Double8{} + 1.0, Long8{} - 1};
-
-  for (int i = 0; i < scan.count; i += 8, position += 8) {
-    const ULong8 low = carry + running_sum(scan.four(i));
-    const ULong8 high = last_pair(low) + running_sum(scan.four(i + 4));
-    carry = last_pair(high);
-    const Long8 left_g = even_lanes(low, high);
-    const ULong8 left_hc = odd_lanes(low, high);
-    const Long8 left_h = (Long8)left_hc & fraction.h_mask;
-    const ULong8 left_steps = (ULong8)left_h + (left_hc >> node.fixed.count_shift);
-
-    const auto [numerator, denominator] = fraction(position, left_g, left_h);
-    Long8 better = (numerator * best.denominator > best.numerator * denominator) &
-                   (left_steps - min_steps <= range_steps) & (left_hc - min_hc <= range_hc);
-    if (has_zero_h) better &= (ULong8)left_h - min_h <= range_h;
-    best.numerator = better ? numerator : best.numerator;
-    best.denominator = better ? denominator : best.denominator;
-    best.position = better ? position : best.position;
+            const Outside& outside) {
+  const ULong8 h_mask = node.fixed.h_mask();
+  const AllowedRange allowed(node, scan, outside);
+  RunningSums running(allowed.before);
+  Best8 best = {fraction.to_beat, 1.0, -1};
+  const int begin = allowed.first / 8 * 8, end = allowed.last / 8 * 8;
+  int i = 0;
+  for (; i < std::min(begin, scan.count); i += 8) scan.pass(i);
+  for (; i <= end; i += 8) {
+    const Sums8 left =
+        running.next([&]<class Vector>(int k) { return scan.template load<Vector>(i + k); });
+    const auto [numerator, denominator] = fraction(i, left.g, as<std::int64_t>(left.hc & h_mask));
+    Long8 better = numerator * best.denominator > best.numerator * denominator;
+    if (i == begin || i == end) {
+      const Long8 position = Long8::numbers() + i;
+      better &= (position >= allowed.first) & (position <= allowed.last);
+    }
+    best.numerator = select(better, numerator, best.numerator);
+    best.denominator = select(better, denominator, best.denominator);
+    best.position = select(better, Long8(i), best.position);
   }
+  for (; i < scan.count; i += 8) scan.pass(i);
+  best.position = select(best.position < 0, best.position, best.position + Long8::numbers());
   return best;
 }
 
@@ -231,20 +265,23 @@ int scan_one_by_one(const SplitContext& node, const Scan& scan, const GradientSu
 }
 
 template <class Scan>
-int best_position(const SplitContext& node, const Scan& scan, const GradientSum& start) {
-  if (!node.has_fractions()) return scan_one_by_one(node, scan, start);
-  const Best8 best = node.params.reg_alpha > 0.0 ? scan8(node, Fractions<true>(node), scan, start)
-                                                 : scan8(node, Fractions<false>(node), scan, start);
+int best_position(const SplitContext& node, const Scan& scan, const Outside& outside) {
+  if (!node.has_fractions()) return scan_one_by_one(node, scan, outside.left);
+  const Best8 best = node.params.reg_alpha > 0.0
+                         ? scan8(node, Fractions<true>(node), scan, outside)
+                         : scan8(node, Fractions<false>(node), scan, outside);
   return winner(best, scan.count);
 }
 
 // Evaluates the candidates of a scan; one that is better than `best` and gain_to_beat replaces
 // `best`.
 template <class Scan>
-void consider(const SplitContext& node, const Scan& scan, GradientSum left, bool missing_left,
-              Split& best) {
-  const int position = best_position(node, scan, left);
+void consider(const SplitContext& node, const Scan& scan, const GradientSum& missing,
+              bool missing_left, Split& best) {
+  const Outside outside = missing_left ? Outside{.left = missing} : Outside{.right = missing};
+  const int position = best_position(node, scan, outside);
   if (position < 0) return;
+  GradientSum left = outside.left;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
   node.keep_better_threshold(node.gain(left), scan.bin(position), left, missing_left, best);
 }
@@ -271,15 +308,21 @@ void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
     into.occupied.byte[b / 8] = static_cast<std::uint8_t>(occupied_bits);
   }
 #else
-  for (int b = 0; b < n_bins; ++b) {
-    const bool holds_rows = histogram[b].hc != 0;
-    into.sums[count] = histogram[b];
-    into.occupied.byte[b / 8] |= static_cast<std::uint8_t>(holds_rows << b % 8);
-    count += holds_rows;
+  for (int first = 0; first < n_bins; first += 64) {
+    std::uint64_t occupied_bits = 0;
+    for (int b = first; b < std::min(first + 64, n_bins); b += 8) {
+      auto occupied = static_cast<std::uint8_t>(~bits(unzip(Pairs8::load(histogram + b)).hc == 0));
+      if (b + 8 > n_bins) occupied &= (1u << (n_bins - b)) - 1;
+      into.occupied.byte[b / 8] = occupied;
+      occupied_bits |= std::uint64_t{occupied} << (b - first);
+    }
+    for (; occupied_bits; occupied_bits &= occupied_bits - 1) {
+      into.sums[count++] = histogram[first + std::countr_zero(occupied_bits)];
+    }
   }
 #endif
   std::fill_n(into.sums + count, 8, GradientSum{0, 0});
-  into.count = count;
+  into.n_entries = into.count = count;
 }
 
 template <class Scan>
@@ -297,7 +340,7 @@ Split best_threshold(const SplitContext& node, const GradientSum& missing, Scan&
     return best_threshold_without_missing(node, scan);
   }
   Split best;  // the split after the last bin separates missing values from the rest
-  consider(node, scan, {0, 0}, false, best);
+  consider(node, scan, missing, false, best);
   --scan.count;
   consider(node, scan, missing, true, best);
   return best;
@@ -306,8 +349,8 @@ Split best_threshold(const SplitContext& node, const GradientSum& missing, Scan&
 // Evaluates the first `count` thresholds, with `left` on the left side in addition to bins; if
 // there are as many as bins, the last one separates missing values from all numbers.
 void consider_within_limits(const SplitContext& node, const FeatureHistogram& histogram, int count,
-                            GradientSum left, int missing_left_from, Split& best) {
-  const AllBins scan{histogram.sums, count};
+                            const Outside& outside, int missing_left_from, Split& best) {
+  const AllBins scan{histogram.sums, histogram.n_bins, count};
   const auto holds_rows = [&](int bin) { return histogram.sums[bin].hc != 0; };
   const bool takes_all = count == histogram.n_bins;
   LimitedThresholds thresholds;
@@ -322,8 +365,9 @@ void consider_within_limits(const SplitContext& node, const FeatureHistogram& hi
                                   takes_all, static_cast<std::size_t>(missing_left_from)};
   node.limited.leaves->limit_splits(node.limited.node, histogram.feature, series,
                                     thresholds.limits);
-  const int position = winner(scan8(node, LimitedScores(node, thresholds), scan, left), count);
+  const int position = winner(scan8(node, LimitedScores(node, thresholds), scan, outside), count);
   if (position < 0) return;
+  GradientSum left = outside.left;
   for (int i = 0; i <= position; ++i) left += scan.at(i);
   const double gain = node.gain(left, thresholds.limits[static_cast<std::size_t>(position)]);
   node.keep_better_threshold(gain, position, left, position >= missing_left_from, best);
@@ -345,10 +389,10 @@ Split best_numeric_within_limits(const SplitContext& node, const FeatureHistogra
   const GradientSum missing = histogram.missing;
   if (missing.hc == 0) {
     const int half = first_with_half(node, histogram, n_bins - 1);
-    consider_within_limits(node, histogram, n_bins - 1, {0, 0}, half, best);
+    consider_within_limits(node, histogram, n_bins - 1, {}, half, best);
   } else {
-    consider_within_limits(node, histogram, n_bins, {0, 0}, n_bins, best);
-    consider_within_limits(node, histogram, n_bins - 1, missing, 0, best);
+    consider_within_limits(node, histogram, n_bins, {.right = missing}, n_bins, best);
+    consider_within_limits(node, histogram, n_bins - 1, {.left = missing}, 0, best);
   }
   return best;
 }

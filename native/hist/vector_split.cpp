@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "core/compiler.hpp"
+#include "core/lanes.hpp"
 #include "shared/min_child_weight.hpp"
 #include "tree/category_order.hpp"
 
@@ -25,17 +25,9 @@ constexpr double kMostSteps = 0x1p61;
 using Words = std::vector<std::uint64_t>;
 
 template <int W>
-struct Vectors {
-  typedef double Double __attribute__((vector_size(8 * W), may_alias));
-  typedef std::int64_t Long __attribute__((vector_size(8 * W), may_alias));
-  typedef std::uint64_t ULong __attribute__((vector_size(8 * W), may_alias));
-};
+using Double = Lanes<double, W>;
 template <int W>
-using Double = typename Vectors<W>::Double;
-template <int W>
-using Long = typename Vectors<W>::Long;
-template <int W>
-using ULong = typename Vectors<W>::ULong;
+using ULong = Lanes<std::uint64_t, W>;
 
 // The bins of a feature in scan order, and their codes in the column. A scan reads several at a
 // time, so the list is padded.
@@ -98,34 +90,27 @@ template <int W, bool kWide>
 class Running {
  public:
   void add(const std::uint64_t* sums) {
-    const auto* words = reinterpret_cast<const ULong<W>*>(sums);
-    first_ += words[0];
-    if constexpr (kWide) second_ += words[1];
+    first_ += ULong<W>::load(sums);
+    if constexpr (kWide) second_ += ULong<W>::load(sums + W);
   }
 
   Double<W> g() const {
-    if constexpr (kWide) return __builtin_convertvector((Long<W>)first_, Double<W>);
+    if constexpr (kWide) return to_double(as<std::int64_t>(first_));
     // The upper half, converted without a conversion instruction.
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-    const ULong<W> shifted = (first_ ^ sign) >> 32;
-    return (Double<W>)(shifted | kOnes) - (0x1p52 + 0x1p31);
+    return as<double>(((first_ ^ sign) >> 32) | kOnes) - (0x1p52 + 0x1p31);
   }
 
   Double<W> h() const {
-    if constexpr (kWide) return __builtin_convertvector((Long<W>)second_, Double<W>);
-    return (Double<W>)((first_ & 0xffff'ffffu) | kOnes) - 0x1p52;
+    if constexpr (kWide) return to_double(as<std::int64_t>(second_));
+    return as<double>((first_ & 0xffff'ffffu) | kOnes) - 0x1p52;
   }
 
  private:
   // The bits of 2^52, a double whose last digit stands for 1.
   static constexpr std::uint64_t kOnes = std::uint64_t{0x433} << 52;
-  ULong<W> first_ = {}, second_ = {};
+  ULong<W> first_, second_;
 };
-
-template <int W>
-Double<W> load(const double* from) {
-  return *reinterpret_cast<const Double<W>*>(from);
-}
 
 template <int W>
 using Fractions = Fraction<Double<W>>;
@@ -134,12 +119,12 @@ using Fractions = Fraction<Double<W>>;
 template <int W>
 struct PlainShares {
   PlainShares(const VectorSplitContext&, const PanelOfNode& panel)
-      : reg_lambda(load<W>(panel.reg_lambda)),
-        both_sides(load<W>(panel.both_sides)),
-        mean(load<W>(panel.mean)),
-        factor(load<W>(panel.factor)) {}
+      : reg_lambda(Double<W>::load(panel.reg_lambda)),
+        both_sides(Double<W>::load(panel.both_sides)),
+        mean(Double<W>::load(panel.mean)),
+        factor(Double<W>::load(panel.factor)) {}
 
-  Fractions<W> operator()(Double<W> g, Double<W> h) const {
+  Fractions<W> operator()(const Double<W>& g, const Double<W>& h) const {
     const Fractions<W> cut = split_fraction(g, h, reg_lambda, both_sides, mean);
     return {factor * cut.numerator, cut.denominator};
   }
@@ -151,19 +136,19 @@ struct PlainShares {
 template <int W>
 struct ScoreShares {
   ScoreShares(const VectorSplitContext& node, const PanelOfNode& panel)
-      : g(load<W>(panel.g)),
-        h(load<W>(panel.h)),
-        g_unit(load<W>(panel.g_unit)),
-        h_unit(load<W>(panel.h_unit)),
+      : g(Double<W>::load(panel.g)),
+        h(Double<W>::load(panel.h)),
+        g_unit(Double<W>::load(panel.g_unit)),
+        h_unit(Double<W>::load(panel.h_unit)),
         penalties(node.params.penalties()) {}
 
-  Fractions<W> operator()(Double<W> left_g, Double<W> left_h) const {
+  Fractions<W> operator()(const Double<W>& left_g, const Double<W>& left_h) const {
     const Fractions<W> left = score(left_g, left_h), right = score(g - left_g, h - left_h);
     return {left.numerator * right.denominator + right.numerator * left.denominator,
             left.denominator * right.denominator};
   }
 
-  Fractions<W> score(Double<W> g_steps, Double<W> h_steps) const {
+  Fractions<W> score(const Double<W>& g_steps, const Double<W>& h_steps) const {
     const Double<W> G = g_steps * g_unit, d = h_steps * h_unit + penalties.lambda;
     return score_fraction(penalties, G, d);
   }
@@ -172,45 +157,41 @@ struct ScoreShares {
   Penalties penalties;
 };
 
+// Lanes 0 of a, 0 of b, 2 of a, 2 of b … (`first` = 0), or those after each (1).
+template <int first, class Part, int... i>
+Part every_other(Part a, Part b, std::integer_sequence<int, i...>) {
+  constexpr int per_part = sizeof...(i);
+  return shuffle<i - i % 2 + i % 2 * per_part + first...>(a, b);
+}
+
+template <int first, int W>
+Double<W> every_other(const Double<W>& a, const Double<W>& b) {
+  constexpr std::make_integer_sequence<int, Double<W>::kPerPart> places;
+  return Double<W>::template map<Double<W>>(
+      a, b, [&](auto x, auto y) { return every_other<first>(x, y, places); });
+}
+
 // The sums of lanes 0 and 1, 2 and 3 … of x, and between them those of y.
-template <int W, int... i>
-Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y,
-                    std::integer_sequence<int, i...>) {
-  // Lanes 0 of x, 0 of y, 2 of x, 2 of y …, and those after each.
-  const auto even = [](Double<W> a, Double<W> b) {
-    return shuffle<i - i % 2 + i % 2 * W...>(a, b);
-  };
-  const auto odd = [](Double<W> a, Double<W> b) {
-    return shuffle<i - i % 2 + i % 2 * W + 1 ...>(a, b);
-  };
-  const Double<W> n0 = even(x.numerator, y.numerator), n1 = odd(x.numerator, y.numerator);
-  const Double<W> d0 = even(x.denominator, y.denominator), d1 = odd(x.denominator, y.denominator);
+template <int W>
+Double<W> add_neighbours(const Fractions<W>& x, const Fractions<W>& y) {
+  const Double<W> n0 = every_other<0, W>(x.numerator, y.numerator),
+                  n1 = every_other<1, W>(x.numerator, y.numerator),
+                  d0 = every_other<0, W>(x.denominator, y.denominator),
+                  d1 = every_other<1, W>(x.denominator, y.denominator);
   return (n0 * d1 + n1 * d0) / (d0 * d1);
 }
 
-template <int W>
-Double<W> add_pairs(const Fractions<W>& x, const Fractions<W>& y) {
-  return add_pairs<W>(x, y, std::make_integer_sequence<int, W>());
-}
-
 // The sums over the lanes of each of W fractions.
-inline Double<4> add_lanes(const Fractions<4> (&v)[4]) {
-  const Double<4> low = add_pairs<4>(v[0], v[1]);
-  const Double<4> high = add_pairs<4>(v[2], v[3]);
-  return shuffle<0, 1, 4, 5>(low, high) + shuffle<2, 3, 6, 7>(low, high);
-}
-
-inline Double<8> add_lanes(const Fractions<8> (&v)[8]) {
-  Double<8> fours[2];
-  for (int half = 0; half < 2; ++half) {
-    const Fractions<8>* of_half = v + 4 * half;
-    const Double<8> low = add_pairs<8>(of_half[0], of_half[1]);
-    const Double<8> high = add_pairs<8>(of_half[2], of_half[3]);
-    fours[half] = shuffle<0, 1, 8, 9, 4, 5, 12, 13>(low, high) +
-                  shuffle<2, 3, 10, 11, 6, 7, 14, 15>(low, high);
+template <int W>
+Double<W> add_lanes(const Fractions<W>* v) {
+  const auto fours = [](const Fractions<W>* four) {
+    return add_pairs(add_neighbours<W>(four[0], four[1]), add_neighbours<W>(four[2], four[3]));
+  };
+  if constexpr (W == 4) {
+    return fours(v);
+  } else {
+    return add_halves(fours(v), fours(v + 4));
   }
-  return shuffle<0, 1, 2, 3, 8, 9, 10, 11>(fours[0], fours[1]) +
-         shuffle<4, 5, 6, 7, 12, 13, 14, 15>(fours[0], fours[1]);
 }
 
 // Adds a panel's shares of the gain of every candidate; `start`, if not null, is on the left side
@@ -227,8 +208,9 @@ void add_values(const Share& share, const std::uint64_t* column, const std::uint
       left.add(column + bins.code[i + j] * width);
       shares[j] = share(left.g(), left.h());
     }
-    auto& values = *reinterpret_cast<Double<W>*>(candidates.value + i);
-    values = candidates.is_set ? values + add_lanes(shares) : add_lanes(shares);
+    Double<W> values = add_lanes<W>(shares);
+    if (candidates.is_set) values = Double<W>::load(candidates.value + i) + values;
+    values.store(candidates.value + i);
   }
 }
 

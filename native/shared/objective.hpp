@@ -25,6 +25,13 @@ struct Penalties {
   double cap = 0.0;  // 0: none
 };
 
+// a where the condition holds, otherwise b: for vectors, which have conditions of their own, lane
+// by lane.
+template <class Condition, class Real>
+Real select(const Condition& condition, const Real& a, const Real& b) {
+  return condition ? a : b;
+}
+
 // The part of a number that decides its sign and size.
 template <class Real>
 const Real& leading(const Real& x) {
@@ -37,16 +44,16 @@ template <class Real>
 Real soft_threshold(const Real& G, double alpha) {
   const Real zero = {};
   const Real down = G - alpha, up = G + alpha;
-  return leading(G) > alpha ? down : (leading(G) < -alpha ? up : zero);
+  return select(leading(G) > alpha, down, select(leading(G) < -alpha, up, zero));
 }
 
 // −T/d, and 0 where d is not positive; any Real.
 template <class Real>
 Real free_weight(const Real& T, const Real& d) {
   const Real zero = {}, one = zero + 1.0;
-  const Real divisor = leading(d) > 0.0 ? d : one;
+  const Real divisor = select(leading(d) > 0.0, d, one);
   const Real weight = -T / divisor;
-  return leading(d) > 0.0 ? weight : zero;
+  return select(leading(d) > 0.0, weight, zero);
 }
 
 // A weight within ±cap; any Real.
@@ -54,14 +61,14 @@ template <class Real>
 Real capped_weight(const Real& w, double cap) {
   if (!(cap > 0.0)) return w;
   const Real zero = {}, high = zero + cap, low = zero - cap;
-  return leading(w) > cap ? high : (leading(w) < -cap ? low : w);
+  return select(leading(w) > cap, high, select(leading(w) < -cap, low, w));
 }
 
 // The best weight between two limits.
 template <class Real>
 Real limited_weight(const Real& G, const Real& d, double alpha, const Real& low, const Real& high) {
   const Real w = free_weight(soft_threshold(G, alpha), d);
-  return w < low ? low : (w > high ? high : w);
+  return select(w < low, low, select(w > high, high, w));
 }
 
 // The weight of a leaf by Newton's step; any Real.
@@ -81,7 +88,7 @@ inline double leaf_weight(const Penalties& penalties, const LeafRule& rule, doub
 // The score at any weight.
 template <class Real>
 Real score_at(const Real& G, const Real& d, double alpha, const Real& w) {
-  const Real size = w < 0.0 ? -w : w;
+  const Real negative = -w, size = select(w < 0.0, negative, w);
   return -(2.0 * G * w + d * w * w + 2.0 * alpha * size);
 }
 inline DoubleDouble score_at(const DoubleDouble& G, const DoubleDouble& d, double alpha,
@@ -122,13 +129,13 @@ template <class Real>
 Fraction<Real> score_fraction(const Penalties& penalties, const Real& G, const Real& d) {
   const Real zero = {}, one = zero + 1.0;
   const double cap = penalties.cap;
-  const Real size = (G < zero ? -G : G) - penalties.alpha;
-  const Real T = d > zero ? (size > zero ? size : zero) : zero;
-  Fraction<Real> score = {T * T, d > zero ? d : one};
+  const Real negative = -G, size = select(G < zero, negative, G) - penalties.alpha;
+  const Real T = select(d > zero, select(size > zero, size, zero), zero);
+  Fraction<Real> score = {T * T, select(d > zero, d, one)};
   if (!(cap > 0.0)) return score;
   const Real capped = 2.0 * T * cap - d * (cap * cap);
-  score.numerator = T > cap * d ? capped : score.numerator;
-  score.denominator = T > cap * d ? one : score.denominator;
+  score.numerator = select(T > cap * d, capped, score.numerator);
+  score.denominator = select(T > cap * d, one, score.denominator);
   return score;
 }
 
