@@ -7,12 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
-#endif
-
+#include "core/bytes.hpp"
 #include "core/row_ids.hpp"
 
 namespace hedgerow::hist {
@@ -41,50 +36,9 @@ struct ByteTest {
   }
 };
 
-// Which of 64 bins a numeric split sends left.
+// Which of 64 bins go left.
 std::uint64_t mark_64(const ByteTest& test, const std::uint8_t* bins) {
-#if defined(__AVX512BW__)
-  const __m512i shift = _mm512_set1_epi8(static_cast<char>(test.shift));
-  const __m512i limit = _mm512_set1_epi8(static_cast<char>(test.limit));
-  return _mm512_cmple_epu8_mask(_mm512_add_epi8(_mm512_loadu_si512(bins), shift), limit);
-#elif defined(__AVX2__)
-  const __m256i shift = _mm256_set1_epi8(static_cast<char>(test.shift));
-  const __m256i limit = _mm256_set1_epi8(static_cast<char>(test.limit));
-  std::uint64_t marks = 0;
-  for (int part = 0; part < 2; ++part) {
-    const __m256i bin =
-        _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bins) + part), shift);
-    const __m256i goes_left = _mm256_cmpeq_epi8(_mm256_max_epu8(bin, limit), limit);
-    marks |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(goes_left))}
-             << 32 * part;
-  }
-  return marks;
-#elif defined(__SSE2__)
-  const __m128i shift = _mm_set1_epi8(static_cast<char>(test.shift));
-  const __m128i limit = _mm_set1_epi8(static_cast<char>(test.limit));
-  std::uint64_t marks = 0;
-  for (int part = 0; part < 4; ++part) {
-    const __m128i bin =
-        _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bins) + part), shift);
-    const __m128i goes_left = _mm_cmpeq_epi8(_mm_max_epu8(bin, limit), limit);
-    marks |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(goes_left))} << 16 * part;
-  }
-  return marks;
-#elif defined(__ARM_NEON)
-  // Each byte keeps the bit of its place among eight; neighbours are added until a byte has eight.
-  const uint8x16_t weight = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-  uint8x16_t part[4];
-  for (int i = 0; i < 4; ++i) {
-    const uint8x16_t bin = vaddq_u8(vld1q_u8(bins + 16 * i), vdupq_n_u8(test.shift));
-    part[i] = vandq_u8(vcleq_u8(bin, vdupq_n_u8(test.limit)), weight);
-  }
-  const uint8x16_t halves = vpaddq_u8(vpaddq_u8(part[0], part[1]), vpaddq_u8(part[2], part[3]));
-  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(halves, halves)), 0);
-#else
-  std::uint64_t marks = 0;
-  for (int i = 0; i < 64; ++i) marks |= static_cast<std::uint64_t>(test(bins[i])) << i;
-  return marks;
-#endif
+  return at_most_64(bins, test.shift, test.limit);
 }
 
 // Marks rows [begin, end), a chunk at most, of which `bin_of` gives a byte to test.

@@ -12,10 +12,6 @@
 #include "hist/histogram.hpp"
 #include "hist/scan_vectors.hpp"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-#include <immintrin.h>
-#endif
-
 namespace hedgerow::hist {
 namespace {
 
@@ -289,25 +285,6 @@ void consider(const SplitContext& node, const Scan& scan, const GradientSum& mis
 // Extracts the occupied entries among the first n_bins.
 void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
   int count = 0;
-#if defined(__AVX512F__) && defined(__AVX512BW__)
-  for (int b = 0; b < n_bins; b += 8) {
-    const __m512i low = _mm512_load_si512(histogram + b);
-    const __m512i high = _mm512_load_si512(histogram + b + 4);
-    // A pair (g, hc) is occupied if hc, its odd half, is not zero.
-    const unsigned halves = _mm512_test_epi64_mask(low, low) | _mm512_test_epi64_mask(high, high)
-                                                                   << 8;
-    unsigned occupied_bits = _pext_u32(halves, 0xAAAA);
-    if (b + 8 > n_bins) occupied_bits &= (1u << (n_bins - b)) - 1;
-    const unsigned pairs = 3 * _pdep_u32(occupied_bits, 0x5555);
-    const auto low_mask = static_cast<__mmask8>(pairs),
-               high_mask = static_cast<__mmask8>(pairs >> 8);
-    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(low_mask, low));
-    count += std::popcount(occupied_bits & 15u);
-    _mm512_storeu_si512(into.sums + count, _mm512_maskz_compress_epi64(high_mask, high));
-    count += std::popcount(occupied_bits >> 4);
-    into.occupied.byte[b / 8] = static_cast<std::uint8_t>(occupied_bits);
-  }
-#else
   for (int first = 0; first < n_bins; first += 64) {
     std::uint64_t occupied_bits = 0;
     for (int b = first; b < std::min(first + 64, n_bins); b += 8) {
@@ -320,7 +297,6 @@ void squeeze(const GradientSum* histogram, int n_bins, OccupiedBins& into) {
       into.sums[count++] = histogram[first + std::countr_zero(occupied_bits)];
     }
   }
-#endif
   std::fill_n(into.sums + count, 8, GradientSum{0, 0});
   into.n_entries = into.count = count;
 }
