@@ -12,6 +12,8 @@ How the comparison is kept fair:
   XGBoost read no strings, and the time that it takes to convert them is theirs.
 """
 
+import os
+import sys
 from abc import abstractmethod
 from functools import partial
 from typing import Any, ClassVar
@@ -51,6 +53,28 @@ class Hedgerow(EstimatorLibrary):
             n_jobs=self.threads,
             random_state=0,
         )
+
+
+class HedgerowAtLevel(Hedgerow):
+    """Hedgerow on a processor without the newest instructions; needs a process of its own."""
+
+    level: ClassVar[str]
+
+    def __init__(self, settings: Settings, threads: int) -> None:
+        super().__init__(settings, threads)
+        if os.environ.get("HEDGEROW_ISA") != self.level and "hedgerow" in sys.modules:
+            raise RuntimeError(f"hedgerow was loaded before HEDGEROW_ISA={self.level} was set")
+        os.environ["HEDGEROW_ISA"] = self.level
+
+
+class HedgerowV3(HedgerowAtLevel):
+    name = "hedgerow-v3"
+    level = "v3"
+
+
+class HedgerowV2(HedgerowAtLevel):
+    name = "hedgerow-v2"
+    level = "v2"
 
 
 class ScikitLearn(EstimatorLibrary):
@@ -288,6 +312,8 @@ BOOSTERS: dict[str, type[Library]] = {
     library.name: library
     for library in (
         Hedgerow,
+        HedgerowV3,
+        HedgerowV2,
         LightGBM,
         QuantisedLightGBM,
         LeafWiseXGBoost,

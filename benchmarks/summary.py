@@ -8,6 +8,7 @@ or, where none does, as the best peer.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
+from benchmarks.levels import LEVEL_CASES, level_summary
 from benchmarks.report import CaseReport, markdown_table, short_ratio
 from benchmarks.results import GREATER_IS_BETTER, HEDGEROW, Measure, Result, equally_accurate
 
@@ -19,6 +20,7 @@ NAMES = {
     "xgboost-level": "XGBoost level-wise",
     "catboost": "CatBoost",
 }
+LEVEL_NAMES = frozenset(case.name for case in LEVEL_CASES)
 TIMES: dict[Measure, str] = {"fit": "fit {}", "predict": "predict its test set"}
 
 
@@ -27,6 +29,15 @@ def summary(cases: Sequence[CaseReport]) -> str:
     compared = [case for case in cases if _scores(case)]
     by_threads = groupby(sorted(compared, key=_threads), _threads)
     return "\n\n".join(_section(threads, list(group)) for threads, group in by_threads)
+
+
+def _section(threads: int, cases: Sequence[CaseReport]) -> str:
+    """What is compared with peers, and fits at instruction-set levels."""
+    of_levels = [case for case in cases if case.name in LEVEL_NAMES]
+    others = [case for case in cases if case.name not in LEVEL_NAMES]
+    tables = [table(part) for part, table in ((others, _peers), (of_levels, level_summary)) if part]
+    plural = "" if threads == 1 else "s"
+    return f"{threads} thread{plural}:\n\n" + "\n\n".join(tables)
 
 
 def _threads(case: CaseReport) -> int:
@@ -39,13 +50,12 @@ def _scores(case: CaseReport) -> list[Result]:
     return [complete[name] for name in NAMES if name in complete] if HEDGEROW in complete else []
 
 
-def _section(threads: int, cases: Sequence[CaseReport]) -> str:
+def _peers(cases: Sequence[CaseReport]) -> str:
     libraries = {result.library for case in cases for result in _scores(case)}
     shown = [name for name in NAMES if name in libraries]
     headings = ["case", *(NAMES[name] for name in shown), "to the fastest"]
     rows = [row for case in cases for row in _rows(case, shown)]
-    plural = "" if threads == 1 else "s"
-    return f"{threads} thread{plural}:\n\n{markdown_table(headings, rows)}"
+    return markdown_table(headings, rows)
 
 
 def _rows(case: CaseReport, libraries: Sequence[str]) -> Iterator[list[str]]:

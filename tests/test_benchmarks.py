@@ -1,6 +1,7 @@
 """The benchmark suite on tiny shapes: what it generates, measures, judges and writes."""
 
 import gzip
+import importlib
 import json
 import os
 import sys
@@ -53,6 +54,7 @@ from benchmarks.generated import (
     missing_table,
 )
 from benchmarks.kernel_svms import KERNEL_CASES, run_kernel
+from benchmarks.levels import LEVEL_CASES, LEVELS
 from benchmarks.libraries import LIBRARIES, NEIGHBOR_LIBRARIES, adapter
 from benchmarks.linear_svms import LINEAR_CASES, run_linear
 from benchmarks.machine import ISA_LEVELS, isa_level
@@ -171,7 +173,9 @@ def timed(library, seconds):
 
 
 @pytest.mark.parametrize(
-    "case", [*CASES, *SHAPES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS], ids=lambda case: case.name
+    "case",
+    [*CASES, *SHAPES, *LEVEL_CASES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS],
+    ids=lambda case: case.name,
 )
 def test_a_bar_only_names_libraries_that_its_case_runs(case):
     for bar in case.bars:
@@ -363,7 +367,7 @@ def test_the_classes_of_a_problem_are_equally_likely(problem):
 # Libraries
 
 
-@pytest.mark.parametrize("name", BOOSTERS)
+@pytest.mark.parametrize("name", sorted(set(BOOSTERS) - set(LEVELS) | {HEDGEROW}))
 @pytest.mark.parametrize("n_classes", [2, 7])
 def test_a_library_predicts_probabilities_that_beat_guessing(name, n_classes):
     pytest.importorskip(BOOSTERS[name].module)
@@ -784,6 +788,31 @@ def test_a_summary_has_a_table_for_each_number_of_threads_and_the_ratio_to_the_f
     assert rows[3][1:] == ["**50.0 ms**", "0.10 s (0.50)", "20.0 ms (2.50)", "0.50"]
     assert rows[4] == ["AUC on it", "0.8500", "0.8500", "0.7000", ""]
     assert "**10.0 ms**" in sixteen
+
+
+def test_a_summary_of_levels_has_ratios_to_the_fastest_peer_and_their_geometric_means():
+    def report(case, seconds):
+        results = [timed(library, each) for library, each in seconds.items()]
+        results = [replace(result, predict=Timing((1.0,), 2), score=0.7) for result in results]
+        return CaseReport(case.name, case.about, case.metric, False, results, [])
+
+    peers = {"lightgbm": 4.0, "xgboost-leaf": 2.0, "xgboost-level": 8.0}
+    of_levels = {HEDGEROW: 0.5, "hedgerow-v3": 1.0, "hedgerow-v2": 1.5}
+    faster = {library: 4 * seconds for library, seconds in of_levels.items()}
+    text = summary(
+        [report(LEVEL_CASES[0], of_levels | peers), report(LEVEL_CASES[1], faster | peers)]
+    )
+    heading, _, *rows = text.split("\n\n")[1].splitlines()
+    cells = [[cell.strip() for cell in row.split("|")[2:5]] for row in (heading, *rows)]
+    assert cells.pop(0) == ["v4", "v3", "v2"]
+    assert cells == [["0.25", "0.50", "0.75"], ["1.00", "2.00", "3.00"], ["0.50", "1.00", "1.50"]]
+
+
+def test_a_level_needs_a_process_that_has_not_loaded_the_library(monkeypatch):
+    importlib.import_module("hedgerow")
+    monkeypatch.delenv("HEDGEROW_ISA", raising=False)
+    with pytest.raises(RuntimeError, match="loaded before HEDGEROW_ISA=v2"):
+        BOOSTERS["hedgerow-v2"](TINY.settings, threads=1)
 
 
 def test_a_summary_leaves_out_what_has_no_times_and_scores_of_hedgerow():
