@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "hist/histogram.hpp"
 #include "hist/scan_vectors.hpp"
@@ -63,6 +64,7 @@ struct Occupied {
 // one entry or several, `at` one that has been loaded, `ahead` one that may not have been; `pass`
 // stands for loading eight that nothing needs.
 struct AllBins {
+  static constexpr bool kIsShort = false;
   const GradientSum* sums;
   int n_entries;
   int count = n_entries;
@@ -79,6 +81,7 @@ struct AllBins {
 
 // The difference between a parent's histogram and a child's; it replaces the parent's.
 struct RemainingBins {
+  static constexpr bool kIsShort = false;
   GradientSum* sums;
   const GradientSum* child;
   int n_entries;
@@ -102,6 +105,7 @@ struct RemainingBins {
 
 // The occupied bins alone.
 struct OccupiedBins {
+  static constexpr bool kIsShort = true;
   GradientSum sums[kBins + 8];
   Occupied occupied;
   int n_entries, count;
@@ -190,15 +194,46 @@ struct Outside {
   GradientSum left = {0, 0}, right = {0, 0};
 };
 
-// The positions that leave enough on both sides. Sums grow from entry to entry, so they follow one
-// another.
+// Which positions leave enough on both sides, tested one by one: where vectors are wide, and where
+// there are few entries.
+struct EachPosition {
+  int begin = 0, end;  // the first of eight positions to scan, and the last
+  GradientSum before;  // the left side before `begin`
+  ULong8 min_hc, min_steps, min_h, range_hc, range_steps, range_h;
+  int count_shift;
+  bool has_zero_h;  // or rows enough are S enough
+
+  // min ≤ left ≤ total − min is one comparison of unsigned numbers, for rows, S + c and S.
+  template <class Scan>
+  EachPosition(const SplitContext& node, const Scan& scan, const Outside& outside)
+      : end(scan.count - 1),
+        before(outside.left),
+        min_hc(node.minimum.hc),
+        min_steps(node.minimum.steps),
+        min_h(node.minimum.h),
+        range_hc(node.total.hc - 2 * node.minimum.hc),
+        range_steps(node.fixed.most_steps(node.total) - 2 * node.minimum.steps),
+        range_h(node.h(node.total) - 2 * node.minimum.h),
+        count_shift(node.fixed.count_shift),
+        has_zero_h(node.fixed.has_zero_h) {}
+
+  Long8 permit(const Long8& better, int, const ULong8& hc, const ULong8& h) const {
+    const ULong8 steps = h + (hc >> count_shift);
+    const Long8 both = better & (steps - min_steps <= range_steps) & (hc - min_hc <= range_hc);
+    return has_zero_h ? both & (h - min_h <= range_h) : both;
+  }
+};
+
+// The same where comparisons of integers are dear. Sums grow from entry to entry, so the positions
+// follow one another: the first and the last are found before the scan.
 struct AllowedRange {
-  int first, last;
-  GradientSum before;  // the left side before the eight positions of the first
+  int first = 0, last;
+  int begin, end;
+  GradientSum before;
 
   template <class Scan>
   AllowedRange(const SplitContext& node, const Scan& scan, const Outside& outside)
-      : first(0), last((scan.count + 7) / 8 * 8 - 1), before(outside.left) {
+      : last((scan.count + 7) / 8 * 8 - 1), before(outside.left) {
     GradientSum left = outside.left;
     for (; first <= last; ++first) {
       if (first % 8 == 0) before = left;
@@ -210,6 +245,14 @@ struct AllowedRange {
       right += scan.ahead(--i);
       last = std::min(last, i - 1);
     }
+    begin = first / 8 * 8;
+    end = last / 8 * 8;
+  }
+
+  Long8 permit(const Long8& better, int i, const ULong8&, const ULong8&) const {
+    if (i != begin && i != end) return better;
+    const Long8 position = Long8::numbers() + i;
+    return better & (position >= first) & (position <= last);
   }
 };
 
@@ -217,22 +260,21 @@ struct AllowedRange {
 template <class SplitScore, class Scan>
 Best8 scan8(const SplitContext& node, const SplitScore& fraction, const Scan& scan,
             const Outside& outside) {
+  constexpr bool kTestsEach = Scan::kIsShort || Long8::kParts == 1;
+  using Allowed = std::conditional_t<kTestsEach, EachPosition, AllowedRange>;
   const ULong8 h_mask = node.fixed.h_mask();
-  const AllowedRange allowed(node, scan, outside);
+  const Allowed allowed(node, scan, outside);
   RunningSums running(allowed.before);
   Best8 best = {fraction.to_beat, 1.0, -1};
-  const int begin = allowed.first / 8 * 8, end = allowed.last / 8 * 8;
   int i = 0;
-  for (; i < std::min(begin, scan.count); i += 8) scan.pass(i);
-  for (; i <= end; i += 8) {
+  for (; i < std::min(allowed.begin, scan.count); i += 8) scan.pass(i);
+  for (; i <= allowed.end; i += 8) {
     const Sums8 left =
         running.next([&]<class Vector>(int k) { return scan.template load<Vector>(i + k); });
-    const auto [numerator, denominator] = fraction(i, left.g, as<std::int64_t>(left.hc & h_mask));
-    Long8 better = numerator * best.denominator > best.numerator * denominator;
-    if (i == begin || i == end) {
-      const Long8 position = Long8::numbers() + i;
-      better &= (position >= allowed.first) & (position <= allowed.last);
-    }
+    const ULong8 left_h = left.hc & h_mask;
+    const auto [numerator, denominator] = fraction(i, left.g, as<std::int64_t>(left_h));
+    const Long8 better = allowed.permit(numerator * best.denominator > best.numerator * denominator,
+                                        i, left.hc, left_h);
     best.numerator = select(better, numerator, best.numerator);
     best.denominator = select(better, denominator, best.denominator);
     best.position = select(better, Long8(i), best.position);
