@@ -7,7 +7,7 @@ Examples::
     python -m benchmarks --cases big small --repeats 5
     python -m benchmarks --cases shapes --threads 2 16    # boosters on tables of every shape
     python -m benchmarks --summary FILE                   # a table of them, from the JSON of a run
-    python -m benchmarks --cases levels                   # fits at each instruction-set level
+    python -m benchmarks --cases levels levels-untuned    # fits at each instruction-set level
     python -m benchmarks --cases categories               # a column of 100,000 strings
     python -m benchmarks --cases breiman                  # errors of forests on four problems
     python -m benchmarks --cases linear                   # linear SVMs beside scikit-learn's
@@ -31,7 +31,7 @@ from benchmarks.cases import CASES, BoostingSettings, Case
 from benchmarks.dependence import DEPENDENCE_CASES, DependenceCase, run_dependence
 from benchmarks.explanations import EXPLANATION_CASES, ExplanationCase, run_explanations
 from benchmarks.kernel_svms import KERNEL_CASES, KernelCase, run_kernel
-from benchmarks.levels import LEVEL_CASES
+from benchmarks.levels import LEVEL_CASES, UNTUNED_CASES
 from benchmarks.libraries import LIBRARIES
 from benchmarks.linear_svms import LINEAR_CASES, LinearCase, run_linear
 from benchmarks.machine import machine_facts, versions
@@ -56,6 +56,7 @@ BUSY_LOAD = 0.5
 GROUPS = {
     "shapes": ["big", "medium", "wide", "classes", *(case.name for case in SHAPES)],
     "levels": [case.name for case in LEVEL_CASES],
+    "levels-untuned": [case.name for case in UNTUNED_CASES],
     "breiman": [problem.name for problem in PROBLEMS],
     "linear": [case.name for case in LINEAR_CASES],
     "svc": [case.name for case in KERNEL_CASES],
@@ -79,6 +80,7 @@ GENERATED: list[AnyCase] = [
     *CASES,
     *SHAPES,
     *LEVEL_CASES,
+    *UNTUNED_CASES,
     *CATEGORY_CASES,
     *PROBLEMS,
     *LINEAR_CASES,

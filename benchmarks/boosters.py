@@ -55,16 +55,21 @@ class Hedgerow(EstimatorLibrary):
         )
 
 
+def use_level(level: str) -> None:
+    """Make this process one on a processor without the newest instructions."""
+    if os.environ.get("HEDGEROW_ISA") != level and "hedgerow" in sys.modules:
+        raise RuntimeError(f"hedgerow was loaded before HEDGEROW_ISA={level} was set")
+    os.environ["HEDGEROW_ISA"] = level
+
+
 class HedgerowAtLevel(Hedgerow):
-    """Hedgerow on a processor without the newest instructions; needs a process of its own."""
+    """Hedgerow with the kernels of a lower level; needs a process of its own."""
 
     level: ClassVar[str]
 
     def __init__(self, settings: Settings, threads: int) -> None:
         super().__init__(settings, threads)
-        if os.environ.get("HEDGEROW_ISA") != self.level and "hedgerow" in sys.modules:
-            raise RuntimeError(f"hedgerow was loaded before HEDGEROW_ISA={self.level} was set")
-        os.environ["HEDGEROW_ISA"] = self.level
+        use_level(self.level)
 
 
 class HedgerowV3(HedgerowAtLevel):

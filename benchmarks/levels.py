@@ -1,14 +1,16 @@
 """Fits at each x86-64 instruction-set level, and what a processor without AVX-512 gets.
 
-Peers run as they are installed, and the fastest is the reference, whatever its accuracy.
+Peers run as they are installed, and the fastest is the reference, whatever its accuracy. The
+kernels were tuned on ``LEVEL_CASES``; ``UNTUNED_CASES`` had no part in that.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from benchmarks.cases import XGBOOST, BoostingSettings, Case
+from benchmarks.cases import CASES, XGBOOST, BoostingSettings, Case
 from benchmarks.generated import (
     MakeTable,
     binary_table,
@@ -16,8 +18,11 @@ from benchmarks.generated import (
     forest_table,
     missing_table,
 )
+from benchmarks.ranking import PEERS as RANKERS
+from benchmarks.ranking import RANKING_CASES, RankingCase
 from benchmarks.report import CaseReport, markdown_table
 from benchmarks.results import HEDGEROW, Bar
+from benchmarks.shapes import SHAPES
 
 LEVELS = {HEDGEROW: "v4", "hedgerow-v3": "v3", "hedgerow-v2": "v2"}
 LEVEL_PEERS = ("lightgbm", *XGBOOST)
@@ -56,6 +61,24 @@ LEVEL_CASES = (
 )
 
 
+def at_levels(case: Case | RankingCase, peers: tuple[str, ...]) -> Case | RankingCase:
+    """Another benchmark's case, at each level."""
+    bar = Bar("fit", "times", 0.6, peers, subject="hedgerow-v3")
+    name, libraries = f"levels-{case.name}", (*LEVELS, *peers)
+    return replace(case, name=name, libraries=libraries, bars=(bar,))
+
+
+BY_NAME = {case.name: case for case in (*CASES, *SHAPES)}
+UNTUNED_CASES = (
+    *(
+        at_levels(BY_NAME[name], LEVEL_PEERS)
+        for name in ("words", "text", "leaves-255", "classes-50", "numbers")
+    ),
+    at_levels(RANKING_CASES[0], RANKERS),
+    at_levels(BY_NAME["symmetric"], ("catboost",)),
+)
+
+
 def level_summary(cases: Sequence[CaseReport]) -> str:
     """A Markdown table: times of fits as multiples of the fastest peer's; their geometric means."""
     ratios = {case.about: ratios_of(case) for case in cases}
@@ -69,7 +92,7 @@ def level_summary(cases: Sequence[CaseReport]) -> str:
 def ratios_of(case: CaseReport) -> list[float]:
     """Hedgerow's best time at each level over that of the fastest peer; NaN if not measured."""
     best = {result.library: result.fit.best for result in case.results if result.fit}
-    fastest = min((best[peer] for peer in LEVEL_PEERS if peer in best), default=math.nan)
+    fastest = min((best[peer] for peer in best.keys() - LEVELS), default=math.nan)
     return [best.get(library, math.nan) / fastest for library in LEVELS]
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.boosters import use_level
 from benchmarks.measure import Entrant, Say, available_cores, seconds_of, take_turns
 from benchmarks.processes import Worker
 from benchmarks.results import HEDGEROW, Bar, Result, Timing
@@ -173,6 +174,11 @@ def fit_hedgerow(train: Queries, n_trees: int, seed: int) -> Predict:
     return model.fit(train.X, train.y, qid=train.qid).predict
 
 
+def fit_hedgerow_at(level: str, train: Queries, n_trees: int, seed: int) -> Predict:
+    use_level(level)
+    return fit_hedgerow(train, n_trees, seed)
+
+
 def fit_lightgbm(train: Queries, n_trees: int, seed: int) -> Predict:
     import lightgbm
 
@@ -216,7 +222,13 @@ def fit_xgboost(train: Queries, n_trees: int, seed: int) -> Predict:
     return predict
 
 
-FITS = {HEDGEROW: fit_hedgerow, "lightgbm": fit_lightgbm, "xgboost-leaf": fit_xgboost}
+FITS = {
+    HEDGEROW: fit_hedgerow,
+    "hedgerow-v3": partial(fit_hedgerow_at, "v3"),
+    "hedgerow-v2": partial(fit_hedgerow_at, "v2"),
+    "lightgbm": fit_lightgbm,
+    "xgboost-leaf": fit_xgboost,
+}
 
 
 class RankingBench:

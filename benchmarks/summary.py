@@ -8,7 +8,7 @@ or, where none does, as the best peer.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from benchmarks.levels import LEVEL_CASES, level_summary
+from benchmarks.levels import LEVEL_CASES, UNTUNED_CASES, level_summary
 from benchmarks.report import CaseReport, markdown_table, short_ratio
 from benchmarks.results import GREATER_IS_BETTER, HEDGEROW, Measure, Result, equally_accurate
 
@@ -20,7 +20,7 @@ NAMES = {
     "xgboost-level": "XGBoost level-wise",
     "catboost": "CatBoost",
 }
-LEVEL_NAMES = frozenset(case.name for case in LEVEL_CASES)
+LEVEL_NAMES = frozenset(case.name for case in (*LEVEL_CASES, *UNTUNED_CASES))
 TIMES: dict[Measure, str] = {"fit": "fit {}", "predict": "predict its test set"}
 
 

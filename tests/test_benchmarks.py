@@ -54,7 +54,7 @@ from benchmarks.generated import (
     missing_table,
 )
 from benchmarks.kernel_svms import KERNEL_CASES, run_kernel
-from benchmarks.levels import LEVEL_CASES, LEVELS
+from benchmarks.levels import LEVEL_CASES, LEVELS, UNTUNED_CASES
 from benchmarks.libraries import LIBRARIES, NEIGHBOR_LIBRARIES, adapter
 from benchmarks.linear_svms import LINEAR_CASES, run_linear
 from benchmarks.machine import ISA_LEVELS, isa_level
@@ -174,7 +174,7 @@ def timed(library, seconds):
 
 @pytest.mark.parametrize(
     "case",
-    [*CASES, *SHAPES, *LEVEL_CASES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS],
+    [*CASES, *SHAPES, *LEVEL_CASES, *UNTUNED_CASES, *CATEGORY_CASES, *PROBLEMS, *REAL_SETS],
     ids=lambda case: case.name,
 )
 def test_a_bar_only_names_libraries_that_its_case_runs(case):
