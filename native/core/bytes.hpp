@@ -23,8 +23,8 @@ inline std::uint64_t at_most_64(const std::uint8_t* bytes, std::uint8_t shift, s
   const __m256i limits = _mm256_set1_epi8(static_cast<char>(limit));
   std::uint64_t bits = 0;
   for (int part = 0; part < 2; ++part) {
-    const __m256i sum = _mm256_add_epi8(
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + part), shifts);
+    const __m256i sum =
+        _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes) + part), shifts);
     const __m256i within = _mm256_cmpeq_epi8(_mm256_max_epu8(sum, limits), limits);
     bits |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(within))} << 32 * part;
   }
