@@ -28,20 +28,20 @@ struct Penalties {
 // a where the condition holds, otherwise b: for vectors, which have conditions of their own, lane
 // by lane.
 template <class Condition, class Real>
-Real select(const Condition& condition, const Real& a, const Real& b) {
+inline Real select(const Condition& condition, const Real& a, const Real& b) {
   return condition ? a : b;
 }
 
 // The part of a number that decides its sign and size.
 template <class Real>
-const Real& leading(const Real& x) {
+inline const Real& leading(const Real& x) {
   return x;
 }
 inline double leading(const DoubleDouble& x) { return x.high; }
 
 // T(G); any Real.
 template <class Real>
-Real soft_threshold(const Real& G, double alpha) {
+inline Real soft_threshold(const Real& G, double alpha) {
   const Real zero = {};
   const Real down = G - alpha, up = G + alpha;
   return select(leading(G) > alpha, down, select(leading(G) < -alpha, up, zero));
@@ -49,7 +49,7 @@ Real soft_threshold(const Real& G, double alpha) {
 
 // −T/d, and 0 where d is not positive; any Real.
 template <class Real>
-Real free_weight(const Real& T, const Real& d) {
+inline Real free_weight(const Real& T, const Real& d) {
   const Real zero = {}, one = zero + 1.0;
   const Real divisor = select(leading(d) > 0.0, d, one);
   const Real weight = -T / divisor;
@@ -58,7 +58,7 @@ Real free_weight(const Real& T, const Real& d) {
 
 // A weight within ±cap; any Real.
 template <class Real>
-Real capped_weight(const Real& w, double cap) {
+inline Real capped_weight(const Real& w, double cap) {
   if (!(cap > 0.0)) return w;
   const Real zero = {}, high = zero + cap, low = zero - cap;
   return select(leading(w) > cap, high, select(leading(w) < -cap, low, w));
@@ -66,14 +66,15 @@ Real capped_weight(const Real& w, double cap) {
 
 // The best weight between two limits.
 template <class Real>
-Real limited_weight(const Real& G, const Real& d, double alpha, const Real& low, const Real& high) {
+inline Real limited_weight(const Real& G, const Real& d, double alpha, const Real& low,
+                           const Real& high) {
   const Real w = free_weight(soft_threshold(G, alpha), d);
   return select(w < low, low, select(w > high, high, w));
 }
 
 // The weight of a leaf by Newton's step; any Real.
 template <class Real>
-Real newton_weight(const Penalties& penalties, const Real& G, const Real& H) {
+inline Real newton_weight(const Penalties& penalties, const Real& G, const Real& H) {
   const Real d = H + penalties.lambda;
   return capped_weight(free_weight(soft_threshold(G, penalties.alpha), d), penalties.cap);
 }
@@ -87,7 +88,7 @@ inline double leaf_weight(const Penalties& penalties, const LeafRule& rule, doub
 
 // The score at any weight.
 template <class Real>
-Real score_at(const Real& G, const Real& d, double alpha, const Real& w) {
+inline Real score_at(const Real& G, const Real& d, double alpha, const Real& w) {
   const Real negative = -w, size = select(w < 0.0, negative, w);
   return -(2.0 * G * w + d * w * w + 2.0 * alpha * size);
 }
@@ -112,7 +113,7 @@ inline double leaf_score(const Penalties& penalties, double G, double H) {
 // The same computed from the weight, which needs no case for the cap: the form of the exact engine;
 // any Real. T(G) instead of G includes the L1 penalty, as w has the opposite sign.
 template <class Real>
-Real score_by_weight(const Penalties& penalties, const Real& G, const Real& H) {
+inline Real score_by_weight(const Penalties& penalties, const Real& G, const Real& H) {
   const Real T = soft_threshold(G, penalties.alpha), d = H + penalties.lambda;
   const Real w = capped_weight(free_weight(T, d), penalties.cap);
   return -w * (T * 2.0 + d * w);
@@ -126,7 +127,7 @@ struct Fraction {
 
 // The score of one side.
 template <class Real>
-Fraction<Real> score_fraction(const Penalties& penalties, const Real& G, const Real& d) {
+inline Fraction<Real> score_fraction(const Penalties& penalties, const Real& G, const Real& d) {
   const Real zero = {}, one = zero + 1.0;
   const double cap = penalties.cap;
   const Real negative = -G, size = select(G < zero, negative, G) - penalties.alpha;
@@ -141,8 +142,8 @@ Fraction<Real> score_fraction(const Penalties& penalties, const Real& G, const R
 
 // T_left²/a + T_right²/b, with a and b the positive denominators of the two sides.
 template <class Real>
-Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const Real& a,
-                                  const Real& b) {
+inline Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const Real& a,
+                                         const Real& b) {
   return {T_left * T_left * b + T_right * T_right * a, a * b};
 }
 
@@ -151,8 +152,8 @@ Fraction<Real> two_sided_fraction(const Real& T_left, const Real& T_right, const
 //     G_L²/a + G_R²/b = G²/S + S · t²/(a b),   t = G_L − (G/S) a,
 // and the best split has the largest t²/(a b). `mean` is G/S.
 template <class Real, class Constant>
-Fraction<Real> split_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
-                              const Constant& both_sides, const Constant& mean) {
+inline Fraction<Real> split_fraction(const Real& G_left, const Real& H_left, const Constant& lambda,
+                                     const Constant& both_sides, const Constant& mean) {
   const Real a = H_left + lambda, b = both_sides - a, t = G_left - mean * a;
   return {t * t, a * b};
 }
