@@ -74,7 +74,7 @@ def test_headers_keep_what_depends_on_the_instruction_set_in_its_namespace():
         if "vector_size" in text or "__AVX" in text:
             assert "inline HEDGEROW_LEVEL {" in text or "namespace HEDGEROW_LEVEL {" in text, path
         if "HEDGEROW_LEVEL" in text and path.name != "compiler.hpp":
-            assert re.search(r'"core/(compiler|float_lanes|row_lanes)\.hpp"', text), path
+            assert re.search(r'"core/(compiler|float_lanes|lanes)\.hpp"', text), path
 
 
 def test_formulas_that_decide_bits_are_headers_that_need_nothing_else():

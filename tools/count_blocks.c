@@ -40,7 +40,7 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb* code) {
   qemu_plugin_register_vcpu_tb_exec_inline(code, kAdd, &block->entries, 1);
 }
 
-static void on_exit(plugin_id id, void* unused) {
+static void write_counts(plugin_id id, void* unused) {
   (void)id, (void)unused;
   FILE* file = fopen(output, "w");
   for (const struct Block* block = blocks; block; block = block->next) {
@@ -55,6 +55,6 @@ int qemu_plugin_install(plugin_id id, const void* info, int count, char** argume
   (void)info, (void)count;
   output = strchr(arguments[0], '=') + 1;  // out=FILE
   qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
-  qemu_plugin_register_atexit_cb(id, on_exit, NULL);
+  qemu_plugin_register_atexit_cb(id, write_counts, NULL);
   return 0;
 }

@@ -75,7 +75,7 @@ def add_up(blocks: Path, maps: Path, tools: str) -> Count:
     for line in maps.read_text(encoding="utf-8").splitlines():
         if "/hedgerow/_native/" in line:
             starts.setdefault(line.split()[-1], int(line.split("-")[0], 16))
-    modules = [(start, Module(path, tools)) for path, start in starts.items()]
+    modules = [(start, Module(with_symbols(path), tools)) for path, start in starts.items()]
     total, wide, functions = 0, 0, Counter[str]()
     for line in blocks.read_text(encoding="utf-8").splitlines():
         address, length, entries = int(line.split()[0], 16), *map(int, line.split()[1:])
@@ -85,6 +85,11 @@ def add_up(blocks: Path, maps: Path, tools: str) -> Count:
                 wide += module.wide_among(address - start, length) * entries
                 functions[module.function(address - start)] += length * entries
     return Count(total, wide, functions)
+
+
+def with_symbols(path: str) -> str:
+    """Return the module as it was linked: the same code, from which no symbols are stripped."""
+    return str(next(iter(Path("build").glob(f"*/{Path(path).name}")), path))
 
 
 class Module:

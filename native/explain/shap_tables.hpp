@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/compiler.hpp"
 #include "explain/shap_trees.hpp"
 #include "explain/shap_walk.hpp"
 

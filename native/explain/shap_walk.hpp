@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/compiler.hpp"
 #include "explain/shap_trees.hpp"
 
 namespace hedgerow::explain::inline HEDGEROW_LEVEL {

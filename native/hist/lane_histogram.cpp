@@ -47,7 +47,7 @@ void complete(const LaneGroup& group, const GradientSum& node, GradientSum* sums
 }
 
 // The bins of a node as they are.
-struct Lanes {
+struct AllLanes {
   const GradientSum* sums;
   Pairs8 at(std::size_t entry) const { return Pairs8::load(sums + entry); }
 };
@@ -121,7 +121,7 @@ void build_lanes(const LaneSection& section, const GradientSum* gradients, const
 
 void scan_lanes(const LaneSection& section, const SplitNode& node, const GradientSum* sums,
                 double* scores) {
-  scan_bins(section, node, Lanes{sums}, scores);
+  scan_bins(section, node, AllLanes{sums}, scores);
 }
 
 void scan_remaining_lanes(const LaneSection& section, const SplitNode& node,
