@@ -4,7 +4,13 @@ import pytest
 
 distributed = pytest.importorskip("distributed")
 
+import dask  # noqa: E402
+
 import dask_work  # noqa: E402
+
+# Workers record what their threads do, a hundred times a second. Python 3.11.7 stands still
+# for ever if garbage is collected meanwhile and a library (hypothesis) is told of that.
+dask.config.set({"distributed.worker.profile.enabled": False})
 
 # The library itself is not among them: each worker imports it, as workers elsewhere do.
 distributed.utils.get_mp_context().set_forkserver_preload(
