@@ -17,7 +17,7 @@ RIGHTS = {
 
 
 def used():
-    """Yield each line that uses an action, without those that call a workflow of this repository."""
+    """Yield each line that uses an action; workflows of this repository are none."""
     for path in WORKFLOWS:
         for line in path.read_text(encoding="utf-8").splitlines():
             if "uses:" in line and "uses: ./.github/" not in line:

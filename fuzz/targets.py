@@ -1,0 +1,199 @@
+"""One target per reader: bytes are refused by a documented exception, or give a whole result.
+
+    python fuzz/targets.py <name> [options of libFuzzer] [folders of inputs]
+
+Atheris follows the branches of the Python readers. The kernels are not instrumented, but models
+that are read predict, so that kernels get what the readers let pass. Everything that is not
+documented is a find: another exception, a crash, a hang, or memory beyond libFuzzer's limit.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import atheris
+import numpy as np
+
+TARGETS: dict[str, Callable[[bytes], None]] = {}
+ROWS = np.random.default_rng(0).normal(size=(8, 1))
+ROWS[::3] = np.nan
+MOST_FEATURES = 1_000  # of models that predict
+KEY = bytes(32)
+
+
+def target(function: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """Register a target; it returns, or raises what is documented."""
+    TARGETS[function.__name__] = function
+    return function
+
+
+def use(model: Any) -> None:
+    """Predict; a model may want other rows, or functions that no file contains."""
+    from hedgerow import HedgerowError
+
+    if model.n_features_in_ > MOST_FEATURES:
+        return
+    rows = ROWS.repeat(model.n_features_in_, axis=1)
+    for method in ("predict", "apply", "kneighbors"):
+        if hasattr(model, method):
+            with suppress(HedgerowError):
+                getattr(model, method)(rows)
+
+
+def read(reader: Callable[[bytes], Any], data: bytes) -> None:
+    """Read a model and use it, unless the reader refuses it."""
+    from hedgerow import ModelFileError
+
+    try:
+        model = reader(data)
+    except ModelFileError:
+        return
+    use(model)
+
+
+@target
+def own_file(data: bytes) -> None:
+    """A model file: document, table of arrays and their bytes; the checksum is always right."""
+    from hedgerow._model_file import container
+    from hedgerow._model_file.checkpoint import read_model
+
+    document, _, rest = data.partition(b"\n")
+    table, _, arrays = rest.partition(b"\n")
+    text = json.dumps(document.decode("utf-8", "replace")).encode("ascii")
+    header = b'","hedgerow":' + text + b"}," + table.removeprefix(b"{")
+    length = container.BEGINNING - 8 + len(header)
+    beginning = length.to_bytes(8, "little") + container._START
+    digest = container._digest([beginning, header, arrays])
+    read(lambda whole: read_model(*container.unpack(whole)), beginning + digest + header + arrays)
+
+
+@target
+def own_json(data: bytes) -> None:
+    """A model of Hedgerow as JSON."""
+    from hedgerow._model_file.text import from_json
+
+    read(from_json, data)
+
+
+@target
+def xgboost_json(data: bytes) -> None:
+    """A model of XGBoost as JSON."""
+    from hedgerow._import import reading
+
+    read(reading._read_json, data)
+
+
+@target
+def xgboost_ubjson(data: bytes) -> None:
+    """A model of XGBoost as UBJSON."""
+    from hedgerow._import import reading
+
+    read(reading._read_ubjson, data)
+
+
+@target
+def lightgbm_text(data: bytes) -> None:
+    """A model of LightGBM."""
+    from hedgerow._import import reading
+
+    read(reading._read_text, data)
+
+
+@target
+def catboost_json(data: bytes) -> None:
+    """A model of CatBoost as JSON."""
+    from hedgerow._import import reading
+
+    read(reading._read_json, data)
+
+
+@target
+def plain_values(data: bytes) -> None:
+    """What workers of a cluster send to each other; what is read is written and read again."""
+    from hedgerow._plain_values import NotPlainError, pack_value, unpack_value
+
+    try:
+        value = unpack_value(data)
+    except NotPlainError:
+        return
+    unpack_value(pack_value(value))
+
+
+@target
+def frames(data: bytes) -> None:
+    """A message between workers, changed on its way: it is refused."""
+    from hedgerow.cluster import _frames
+
+    half = len(data) // 2
+    payload = _frames.Payload.of(data[:half])
+    sent = _frames.Direction(KEY).seal(1, 2, payload) + payload.content
+    change = data[half:].ljust(len(sent), b"\0")
+    received = bytes(a ^ b for a, b in zip(sent, change, strict=False))
+    try:
+        header = _frames.Direction(KEY).open(received[: _frames.HEADER])
+        _frames.check_payload(received[_frames.HEADER :], header)
+    except _frames.BadMessageError:
+        assert received != sent
+    else:
+        assert received == sent
+
+
+@target
+def csv_file(data: bytes) -> None:
+    """A CSV file of the command line."""
+    from hedgerow import DataError
+    from hedgerow._cli.csv_file import read_csv
+
+    path = Path(_folder().name, "table.csv")
+    path.write_bytes(data)
+    with suppress(DataError):
+        read_csv(path, lambda _: None)
+
+
+@target
+def request(data: bytes) -> None:
+    """A row to be predicted, as a server gets it: a dict from JSON."""
+    from hedgerow import DataError
+
+    try:
+        row = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(row, dict):
+        with suppress(DataError):
+            _served().predict(row)
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def _served() -> Any:
+    import hedgerow
+
+    plans = ["basic", "plus", None, "basic"]
+    rows = [{"plan": plans[i % 4], "fee": float(i % 7), "age": i % 5} for i in range(40)]
+    return hedgerow.GradientBoostingClassifier(n_estimators=3).fit(rows, [i % 3 for i in range(40)])
+
+
+def main() -> None:
+    """Run a target; libFuzzer takes the other arguments."""
+    name = sys.argv.pop(1)
+    warnings.simplefilter("ignore")
+    with atheris.instrument_imports(include=["hedgerow"]):  # also what readers import later
+        atheris.Setup(sys.argv, TARGETS[name])
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
