@@ -40,7 +40,8 @@ def fuzz(name: str, seconds: int) -> bool:
     text = log.read_text(errors="replace")
     runs = re.findall(r"number_of_executed_units: (\d+)", text)
     covered = re.findall(r" cov: (\d+) ", text)
-    print(f"{name}: {int(runs[-1]) if runs else 0:,} inputs, {(covered or ['no'])[-1]} branches")
+    n_runs, n_branches = (int(found[-1]) if found else 0 for found in (runs, covered))
+    print(f"{name}: {n_runs:,} inputs, {n_branches:,} branches", flush=True)
     new = sorted(set(finds.iterdir()) - known)
     for path in new:
         print(f"  found: {path}")
@@ -52,7 +53,7 @@ def fuzz(name: str, seconds: int) -> bool:
 def main() -> None:
     """Make the seeds, then run the targets one after another."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description="Fuzz the readers.")
-    parser.add_argument("targets", nargs="*", choices=[[], *names()], metavar="target")
+    parser.add_argument("targets", nargs="*", help=", ".join(names()))
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--input", help="run the target with this file alone")
     parser.add_argument("--list", action="store_true", help="print the names of all targets")
@@ -61,6 +62,8 @@ def main() -> None:
         print(*names(), sep="\n")
         return
     targets = arguments.targets or names()
+    if unknown := set(targets) - set(names()):
+        parser.error(f"there is no target {', '.join(unknown)}")
     if arguments.input:
         command = [sys.executable, HERE / "targets.py", *targets[:1], arguments.input]
         raise SystemExit(subprocess.run(command).returncode)
