@@ -130,8 +130,8 @@ coverage: .venv-coverage/installed
 races: .venv-tsan/installed .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
-# Fuzz targets, a minute each: make fuzz ARGS="xgboost_json --seconds 600". Indices beyond the ends of vectors and spans
-# end the process. Atheris exists for some Pythons: make fuzz PYTHON=python3.12.
+# Fuzz targets, a minute each, or make fuzz ARGS="xgboost_json --seconds 600". Indices beyond the ends of vectors and
+# spans end the process.
 fuzz: .venv-fuzz/installed
 	.venv-fuzz/bin/python -m fuzz $(ARGS)
 
