@@ -208,7 +208,7 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 .venv-fuzz/installed: $(NATIVE) fuzz/requirements.txt
 	test -d .venv-fuzz || $(PYTHON) -m venv .venv-fuzz
 	@echo "$(COMPILING)"
-	.venv-fuzz/bin/python tools/install.py --editable . -r fuzz/requirements.txt \
+	.venv-fuzz/bin/python tools/install.py --editable '.[cli]' -r fuzz/requirements.txt \
 	--config-settings=build-dir=build/fuzz/kernels --config-settings=cmake.define.HEDGEROW_LEVELS=native \
 	--config-settings=cmake.define.CMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS
 	@touch $@

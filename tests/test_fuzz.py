@@ -42,6 +42,11 @@ def test_every_target_has_seeds(seeds, targets):
     assert {name for name, inputs in seeds.items() if inputs} == set(targets)
 
 
+def test_the_threat_model_names_every_target():
+    text = (FUZZ.parent / "SECURITY.md").read_text(encoding="utf-8")
+    assert [name for name in names() if f"`{name}`" not in text] == []
+
+
 @pytest.mark.parametrize(
     "name", [n for n in names() if n.startswith(("own", "xgb", "light", "cat"))]
 )

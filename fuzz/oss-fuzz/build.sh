@@ -1,6 +1,6 @@
 #!/bin/bash -eu
 # Builds the fuzz targets in OSS-Fuzz's image: seeds with ordinary kernels, then targets with sanitized ones.
-env -u CFLAGS -u CXXFLAGS pip3 install . -r fuzz/requirements.txt
+env -u CFLAGS -u CXXFLAGS pip3 install '.[cli]' -r fuzz/requirements.txt
 python3 fuzz/seeds.py "$WORK/seeds"
 pip3 install --force-reinstall --no-deps .
 
