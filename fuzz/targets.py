@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import json
+import random
 import sys
 import tempfile
 import warnings
@@ -38,6 +39,11 @@ ROWS = np.random.default_rng(0).normal(size=(8, 1))
 ROWS[::3] = np.nan
 MOST_FEATURES = 1_000  # of models that predict
 KEY = bytes(32)
+ODD: list[Any] = [0, 1, -1, 7, 255, 2**31, -(2**63), 10**30, 0.5, -0.0, 1e308, 5e-324, float("nan")]
+ODD += [None, True, "", "x", "nan", "-inf", [], {}, [0], [[]], {"x": 0}]
+BY_BYTES = 0.3  # the share of changes in which a document is a text like any other
+DEEPER = 0.9  # the probability of going on to a value within a value
+DELETED = 0.1  # the share of values that are deleted instead of replaced
 
 
 def target(function: Callable[[bytes], None]) -> Callable[[bytes], None]:
@@ -48,9 +54,10 @@ def target(function: Callable[[bytes], None]) -> Callable[[bytes], None]:
 
 def use(model: Any) -> None:
     """Predict; a model may want other rows, or functions that no file contains."""
-    if model.n_features_in_ > MOST_FEATURES:
+    n_features = getattr(model, "n_features_in_", 1)  # stagewise models may take other things
+    if n_features > MOST_FEATURES:
         return
-    rows = ROWS.repeat(model.n_features_in_, axis=1)
+    rows = ROWS.repeat(n_features, axis=1)
     for method in ("predict", "apply", "kneighbors"):
         if hasattr(model, method):
             with suppress(HedgerowError):
@@ -169,6 +176,38 @@ def _served() -> Any:
     return GradientBoostingClassifier(n_estimators=3).fit(rows, [i % 3 for i in range(40)])
 
 
+def mutate(data: bytes, most_bytes: int, seed: int) -> bytes:
+    """Change a value of one of the JSON documents at the beginning, or else bytes anywhere."""
+    rng = random.Random(seed)
+    lines = data.split(b"\n", 2)
+    at = rng.randrange(len(lines))
+    try:
+        document = json.loads(lines[at])
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict | list) or rng.random() < BY_BYTES:
+        return bytes(atheris.Mutate(data, most_bytes))
+    change_value(document, rng)
+    lines[at] = json.dumps(document, separators=(",", ":")).encode()
+    return b"\n".join(lines)[:most_bytes]
+
+
+def change_value(document: Any, rng: random.Random) -> None:
+    """Replace a value somewhere in a document by an odd one or a neighbour, or delete it."""
+    inside = document
+    while inside:
+        key = rng.choice(list(inside) if isinstance(inside, dict) else range(len(inside)))
+        if not (inside[key] and isinstance(inside[key], dict | list) and rng.random() < DEEPER):
+            break
+        inside = inside[key]
+    else:
+        return
+    neighbours = list(inside.values()) if isinstance(inside, dict) else inside
+    inside[key] = rng.choice([rng.choice(ODD), rng.choice(neighbours)])
+    if rng.random() < DELETED:
+        del inside[key]
+
+
 def instrument() -> None:
     """Count the branches of all functions, after import: editable installs import by their own."""
     for thing in gc.get_objects():
@@ -181,7 +220,7 @@ def main() -> None:
     name = sys.argv.pop(1)
     warnings.simplefilter("ignore")
     instrument()
-    atheris.Setup(sys.argv, TARGETS[name])
+    atheris.Setup(sys.argv, TARGETS[name], custom_mutator=mutate)
     atheris.Fuzz()
 
 

@@ -1,4 +1,4 @@
-"""Forged headers that a soak of 100,000 mutated files found: refused when read, not when used."""
+"""Forged headers that mutated files and fuzz targets found: refused when read, not when used."""
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,19 @@ def test_histories_are_known_names(histories):
         read_estimator(*forged(model, histories=histories))
 
 
-def test_a_committee_knows_its_columns():
-    model = hr.AdaBoostClassifier(hr.LinearSVC(), n_estimators=2).fit(X, CLASSES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        hr.AdaBoostClassifier(hr.LinearSVC(), n_estimators=2),
+        hr.BaggingClassifier(hr.LinearSVC(), n_estimators=2),
+        hr.DecisionClassifier(hr.DecisionTreeClassifier()),
+        hr.EnsembleClassifier([("tree", hr.DecisionTreeClassifier())], cv=2),
+        hr.OutputCodeClassifier(hr.DecisionTreeClassifier()),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_a_model_with_members_knows_its_columns(kind):
+    model = kind.fit(X * 10, CLASSES * 10)
     with pytest.raises(ModelFileError, match="number of columns"):
         read_estimator(*forged(model, n_features=None))
 
