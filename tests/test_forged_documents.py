@@ -41,6 +41,22 @@ def test_a_model_with_members_knows_its_columns(kind):
         read_estimator(*forged(model, n_features=None))
 
 
+@pytest.mark.parametrize("mean", [10**30, 10**400])
+def test_units_of_a_member_may_be_integers_that_a_float_holds(mean):
+    model = hr.EnsembleRegressor([("tree", hr.DecisionTreeRegressor())], cv=2).fit(
+        X * 10, NUMBERS * 10
+    )
+    document, arrays = write_estimator(model)
+    (member,) = document["members"]
+    losses = document["candidates"] | {"loss": [10**30]}
+    data = document | {"members": [member | {"mean": mean}], "candidates": losses}, arrays
+    if mean == 10**30:
+        assert read_estimator(*data).members_.loss.dtype == np.float64
+    else:
+        with pytest.raises(ModelFileError, match="units"):
+            read_estimator(*data)
+
+
 def test_the_column_of_queries_is_no_feature():
     frame = pd.DataFrame(X * 10, columns=["a", "b"])
     few = {"n_estimators": 1, "min_samples_leaf": 1}
