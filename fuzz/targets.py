@@ -146,10 +146,10 @@ def frames(data: bytes) -> None:
 @target
 def csv_file(data: bytes) -> None:
     """A CSV file of the command line."""
-    path = Path(_folder().name, "table.csv")
-    path.write_bytes(data)
-    with suppress(DataError):
-        read_csv(path, lambda _: None)
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file, suppress(DataError):
+        file.write(data)
+        file.flush()
+        read_csv(Path(file.name), lambda _: None)
 
 
 @target
@@ -162,11 +162,6 @@ def request(data: bytes) -> None:
     if isinstance(row, dict):
         with suppress(DataError):
             _served().predict(row)
-
-
-@cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
 
 
 @cache
