@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races fuzz soak clients wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -130,6 +130,11 @@ coverage: .venv-coverage/installed
 races: .venv-tsan/installed .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
+# Fuzz targets, a minute each, or make fuzz ARGS="xgboost_json --seconds 600". Indices beyond the ends of vectors and
+# spans end the process.
+fuzz: .venv-fuzz/installed
+	.venv-fuzz/bin/python -m fuzz $(ARGS)
+
 # A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
 # make wheel PYTHON=python3.13.
 wheel:
@@ -200,6 +205,14 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	.venv-clients/bin/python tools/install.py --editable . -r soak/requirements.txt
 	@touch $@
 
+.venv-fuzz/installed: $(NATIVE) fuzz/requirements.txt
+	test -d .venv-fuzz || $(PYTHON) -m venv .venv-fuzz
+	@echo "$(COMPILING)"
+	.venv-fuzz/bin/python tools/install.py --editable '.[cli]' -r fuzz/requirements.txt \
+	--config-settings=build-dir=build/fuzz/kernels --config-settings=cmake.define.HEDGEROW_LEVELS=native \
+	--config-settings=cmake.define.CMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS
+	@touch $@
+
 .venv-sanitize/installed: $(NATIVE)
 	test -d .venv-sanitize || $(PYTHON) -m venv .venv-sanitize
 	@echo "$(COMPILING)"
@@ -223,4 +236,4 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-oldest .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-fuzz .venv-oldest .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so

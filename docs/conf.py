@@ -34,6 +34,7 @@ exclude_patterns = ["gallery"]  # its scripts become pages in auto_gallery
 html_theme = "furo"
 html_title = "Hedgerow"
 html_static_path = ["_static"]
+html_extra_path = ["_root"]  # what lies at the root of the site: llms.txt
 html_css_files = ["site.css"]
 html_copy_source = False
 html_theme_options = {

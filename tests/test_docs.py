@@ -26,7 +26,8 @@ import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")]
+PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
 SCRIPTS = sorted((DOCS / "gallery").rglob("*.py"))
 
 # A Python block, with the output if it is shown right after it; or a block of commands.

@@ -1,4 +1,4 @@
-"""Forged headers that a soak of 100,000 mutated files found: refused when read, not when used."""
+"""Forged headers that mutated files and fuzz targets found: refused when read, not when used."""
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,37 @@ def test_histories_are_known_names(histories):
         read_estimator(*forged(model, histories=histories))
 
 
-def test_a_committee_knows_its_columns():
-    model = hr.AdaBoostClassifier(hr.LinearSVC(), n_estimators=2).fit(X, CLASSES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        hr.AdaBoostClassifier(hr.LinearSVC(), n_estimators=2),
+        hr.BaggingClassifier(hr.LinearSVC(), n_estimators=2),
+        hr.DecisionClassifier(hr.DecisionTreeClassifier()),
+        hr.EnsembleClassifier([("tree", hr.DecisionTreeClassifier())], cv=2),
+        hr.OutputCodeClassifier(hr.DecisionTreeClassifier()),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_a_model_with_members_knows_its_columns(kind):
+    model = kind.fit(X * 10, CLASSES * 10)
     with pytest.raises(ModelFileError, match="number of columns"):
         read_estimator(*forged(model, n_features=None))
+
+
+@pytest.mark.parametrize("mean", [10**30, 10**400])
+def test_units_of_a_member_may_be_integers_that_a_float_holds(mean):
+    model = hr.EnsembleRegressor([("tree", hr.DecisionTreeRegressor())], cv=2).fit(
+        X * 10, NUMBERS * 10
+    )
+    document, arrays = write_estimator(model)
+    (member,) = document["members"]
+    losses = document["candidates"] | {"loss": [10**30]}
+    data = document | {"members": [member | {"mean": mean}], "candidates": losses}, arrays
+    if mean == 10**30:
+        assert read_estimator(*data).members_.loss.dtype == np.float64
+    else:
+        with pytest.raises(ModelFileError, match="units"):
+            read_estimator(*data)
 
 
 def test_the_column_of_queries_is_no_feature():

@@ -45,10 +45,10 @@ def read_model(path: str | PathLike[str]) -> Any:
     need not be installed, except to read CatBoost's binary format (cbm). Raw scores are the same as
     in the other library, bit for bit.
 
-    Reading a file from an untrusted source is safe: it runs no code, and everything in the file is
-    checked before it is used. This does not hold for cbm, which CatBoost's own loader reads: it
-    runs in a process of its own, so a damaged file cannot crash this one, but that process is not
-    a sandbox. From untrusted sources, take CatBoost's JSON.
+    Files from untrusted sources may be read: that runs no code, and everything in the file is
+    checked before it is used; SECURITY.md says how this is tested. This does not hold for cbm,
+    which CatBoost's own loader reads: it runs in a process of its own, so a damaged file cannot
+    crash this one, but that process is not a sandbox. From untrusted sources, take CatBoost's JSON.
 
     Parameters
     ----------

@@ -73,9 +73,9 @@ def save(estimator: Estimator, path: str | PathLike[str]) -> None:
 def load(path: str | PathLike[str]) -> Any:
     """Read an estimator from a file that `save` wrote, or from a checkpoint of a fit.
 
-    Its predictions are the same, bit for bit. Loading a file from an untrusted source is safe: it
-    runs no code, and everything in the file is checked before it is used. See `save` for the
-    contents.
+    Its predictions are the same, bit for bit. Files from untrusted sources may be loaded: that
+    runs no code, and everything in the file is checked before it is used; SECURITY.md says how
+    this is tested. See `save` for the contents.
 
     Parameters
     ----------

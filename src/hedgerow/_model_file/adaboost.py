@@ -173,7 +173,6 @@ def _read_base_models(
     stored: Stored, algorithm: Algorithm | R2, weights: NDArray[Any], classes: NDArray[Any] | None
 ) -> dict[str, Any]:
     base_models, attributes = read_base_models(stored, "members"), read_columns(stored)
-    require("n_features_in_" in attributes, "the number of columns is missing")
     for base_model in base_models:
         require_columns(base_model, attributes)
         if algorithm.has_classifiers and classes is not None:

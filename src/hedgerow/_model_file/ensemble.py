@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,8 @@ def _read_member(stored: Stored, outputs: Outputs) -> Member:
     require(is_number(weight) and 0.0 < weight <= 1.0, "the weight of a member is not allowed")
     mean, deviation = stored.field("mean"), stored.field("deviation")
     are_units = is_number(mean) and is_number(deviation) and deviation > 0.0
-    require(are_units and np.isfinite([mean, deviation]).all(), "the units are not numbers")
+    are_units = are_units and math.isfinite(mean) and math.isfinite(deviation)
+    require(are_units, "the units are not numbers")
     scaling = None
     if stored.flag("is_scaled"):
         require(isinstance(outputs, ClassOutputs), "a regressor has class probabilities")
@@ -193,7 +195,7 @@ def _read_candidates(stored: Stored) -> EnsembleMembers:
     return EnsembleMembers(
         name=np.array(names, object),
         weight=np.array(weights, np.float64),
-        loss=np.array([np.nan if loss is None else loss for loss in losses]),
+        loss=np.array([np.nan if loss is None else loss for loss in losses], np.float64),
         seconds=np.full(len(names), np.nan),
         note=np.array(notes, object),
         metric=metric,

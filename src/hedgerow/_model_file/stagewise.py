@@ -71,7 +71,7 @@ def write(estimator: Estimator) -> tuple[Document, Arrays]:
 
 def read(kind: type[Any], stored: Stored) -> dict[str, Any]:
     """Read the attributes of a fitted estimator."""
-    attributes = read_columns(stored)
+    attributes = read_columns(stored, may_have_none=True)
     classes = read_some_classes(stored.field("classes"), kind)
     if classes is not None:
         attributes["classes_"] = classes

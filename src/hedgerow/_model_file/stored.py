@@ -283,10 +283,11 @@ def write_columns(estimator: Estimator) -> Document:
     }
 
 
-def read_columns(stored: Stored) -> dict[str, Any]:
-    """Read the output of `write_columns`."""
+def read_columns(stored: Stored, *, may_have_none: bool = False) -> dict[str, Any]:
+    """Read the output of `write_columns`; fits to anything but a table know no columns."""
     attributes: dict[str, Any] = {}
     n_features, names = stored.field("n_features"), stored.field("feature_names")
+    require(may_have_none or n_features is not None, "the number of columns is missing")
     if n_features is not None:
         require(type(n_features) is int and n_features >= 1, "n_features is not a positive integer")
         attributes["n_features_in_"] = n_features

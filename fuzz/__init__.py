@@ -1,0 +1,1 @@
+"""Fuzz targets of everything that reads untrusted bytes: `python -m fuzz`, by `make fuzz`."""
