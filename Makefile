@@ -5,7 +5,8 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free soak clients \
+wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -232,17 +233,16 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread --config-settings=cmake.define.HEDGEROW_LEVELS=native
 	@touch $@
 
-# What has wheels for free-threaded Pythons, and is enough for these tests.
+# What has wheels for free-threaded Pythons, not always of the latest version, and is enough for these tests.
 .venv-free/installed: $(NATIVE)
 	test -d .venv-free || $(PYTHON) -m venv .venv-free
-	.venv-free/bin/python tools/install.py --editable . hypothesis pandas pytest pytest-timeout \
+	.venv-free/bin/python tools/install.py --prefer-binary --editable . hypothesis pandas pytest pytest-timeout \
 	--config-settings=build-dir=build/free --config-settings=cmake.define.HEDGEROW_LEVELS=native
 	@touch $@
 
-# The sanitizer stops a program whose addresses are laid out at random in a way that it does not know.
 .venv-tsan-free/installed: $(NATIVE)
-	test -d .venv-tsan-free || setarch --addr-no-randomize $(PYTHON) -m venv .venv-tsan-free
-	.venv-tsan-free/bin/python tools/install.py --editable . \
+	test -d .venv-tsan-free || $(PYTHON) -m venv .venv-tsan-free
+	.venv-tsan-free/bin/python tools/install.py --prefer-binary --editable . \
 	--config-settings=build-dir=build/tsan-free --config-settings=install.strip=false \
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread --config-settings=cmake.define.HEDGEROW_LEVELS=native
 	@touch $@
