@@ -5,8 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free soak clients \
-wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free soak clients wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
