@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races fuzz soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free fuzz soak clients wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -135,6 +135,16 @@ races: .venv-tsan/installed .venv/packages $(if $(wildcard .venv/dev),,.venv/bui
 fuzz: .venv-fuzz/installed
 	.venv-fuzz/bin/python -m fuzz $(ARGS)
 
+# The same on a free-threaded Python that is itself compiled for the sanitizer: its configure takes --disable-gil and
+# --with-thread-sanitizer. make races-free PYTHON=/opt/python-tsan/bin/python3.13t.
+races-free: .venv-tsan-free/installed
+	HEDGEROW_TSAN_PYTHON=.venv-tsan-free/bin/python .venv-tsan-free/bin/python -m soak data_races $(ARGS)
+
+# The tests of threads on a free-threaded Python: make free PYTHON=python3.13t.
+free: .venv-free/installed
+	PYTHONDONTWRITEBYTECODE= .venv-free/bin/python -m pytest -q tests/test_free_threading.py tests/test_concurrency.py \
+	tests/test_threads.py tests/test_chains.py tests/test_determinism.py tests/tree/test_grower.py
+
 # A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
 # make wheel PYTHON=python3.13.
 wheel:
@@ -235,5 +245,19 @@ build/dev/build.ninja: CMakeLists.txt .venv/dev
 	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread --config-settings=cmake.define.HEDGEROW_LEVELS=native
 	@touch $@
 
+# What has wheels for free-threaded Pythons, not always of the latest version, and is enough for these tests.
+.venv-free/installed: $(NATIVE)
+	test -d .venv-free || $(PYTHON) -m venv .venv-free
+	.venv-free/bin/python tools/install.py --prefer-binary --editable . hypothesis pandas pytest pytest-timeout \
+	--config-settings=build-dir=build/free --config-settings=cmake.define.HEDGEROW_LEVELS=native
+	@touch $@
+
+.venv-tsan-free/installed: $(NATIVE)
+	test -d .venv-tsan-free || $(PYTHON) -m venv .venv-tsan-free
+	.venv-tsan-free/bin/python tools/install.py --prefer-binary --editable . \
+	--config-settings=build-dir=build/tsan-free --config-settings=install.strip=false \
+	--config-settings=cmake.define.HEDGEROW_SANITIZE=thread --config-settings=cmake.define.HEDGEROW_LEVELS=native
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-bench .venv-clients .venv-coverage .venv-fuzz .venv-oldest .venv-sanitize .venv-tsan build dist out src/hedgerow/_native/*.so
+	rm -rf .venv .venv-* build dist out src/hedgerow/_native/*.so

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from soak.allocations import FEW_TRIALS, LOCK, PANIC, UNNAMED
+from soak.allocations import FEW_TRIALS, LOCK, UNNAMED
 from soak.small_models import small_models, small_table
 
 # Libraries whose allocations fail; others (BLAS, the loader) are not ours to answer for.
@@ -91,8 +91,6 @@ class Trials:
 def _name(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "MemoryError"
-    if type(error).__name__ == "PanicException":
-        return PANIC
     if isinstance(error, RuntimeError) and "allocate" in str(error):
         return LOCK
     is_unnamed = isinstance(error, SystemError) and "exception" in str(error)

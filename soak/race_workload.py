@@ -7,6 +7,7 @@ shared between the threads as a server would share them; each fits an estimator 
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import threading
 import warnings
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.base import clone
 
 import hedgerow as hr
 from soak.small_models import small_models, small_table
 
 CALLERS = 4
+CROWD = 200
 SHORT: dict[str, Any] = {"n_estimators": 3, "learning_rate": 0.1, "n_jobs": 2}
 
 
@@ -64,6 +67,26 @@ def large_fits() -> list[Callable[[], Any]]:
     ]
 
 
+def crowd() -> None:
+    """Predict with one model and fit others in 200 threads; raise if results are not the same."""
+    X, y = small_table(0)
+    models = [make() for make in small_models().values()]
+    fitted = [clone(model).fit(X, y) for model in models]
+    expected = [model.predict(X) for model in fitted]
+    shared = pickle.loads(pickle.dumps(fitted))  # which have prepared nothing for predictions
+    together = threading.Barrier(CROWD)
+
+    def predict_or_fit(number: int) -> None:
+        which = number // 2 % len(models)
+        together.wait()
+        model = shared[which] if number % 2 else clone(models[which]).fit(X, y)
+        if not np.array_equal(model.predict(X), expected[which]):
+            raise RuntimeError(f"{model} predicts something else in a crowd")
+
+    with ThreadPoolExecutor(CROWD) as pool:
+        list(pool.map(predict_or_fit, range(CROWD)))
+
+
 def fork_and_predict(model: Any, rows: Any) -> None:
     """Predict in a forked child; raise if it does not end well."""
     child = os.fork()
@@ -86,7 +109,8 @@ def main() -> None:
             n_done += len([done.result() for done in [pool.submit(action) for action in todo]])
         if forks:
             fork_and_predict(model, X)
-    print(n_done, threading.active_count(), flush=True)
+    crowd()
+    print(n_done + CROWD, threading.active_count(), flush=True)
 
 
 if __name__ == "__main__":

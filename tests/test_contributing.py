@@ -16,7 +16,7 @@ MOST_FILES = {"A growth parameter": 3, "A loss": 2, "A neighbour metric": 2}
 
 
 def make_targets(text):
-    return set(re.findall(r"\bmake ([a-z]+)", re.sub(r"GNU make\b", "", text)))
+    return set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", re.sub(r"GNU make\b", "", text)))
 
 
 def sections():

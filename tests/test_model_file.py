@@ -1088,10 +1088,17 @@ def test_a_forged_ranker_is_refused():
         (b'\\"tol\\":0.0', b'\\"tol\\":1e999', "too large"),
         (b'\\"tol\\":0.0', b'\\"tol\\":' + b"9" * 5000, "cannot be read"),
         (b'\\"tol\\":0.0', b'\\"tol\\":\xff', "cannot be read"),
-        (b'"shape":[1]', b'"shape":[4611686018427387904]', "cannot be read"),
-        (b'"shape":[1]', b'"shape":[1,9223372036854775807,4]', "cannot be read"),
+        (b'"shape":[1]', b'"shape":[4611686018427387904]', "another size than its shape"),
+        (b'"shape":[1]', b'"shape":[1,9223372036854775807,4]', "another size than its shape"),
+        (b'"shape":[1]', b'"shape":[-1,-1]', "impossible shape"),
+        (b'"shape":[1]', b'"shape":[1.0]', "impossible shape"),
+        (b'"shape":[1]', b'"shape":[' + b"1," * 64 + b"1]", "impossible shape"),
+        (b'"data_offsets":[0,', b'"data_offsets":[-8,', "impossible shape or place"),
+        (b'"data_offsets":[', b'"data_offsets":[0,', "impossible shape or place"),
         (b'"shape":[1]', b'"shape":' + b"[" * 200_000, "nested too deeply|cannot be read"),
-        (b'"dtype":"F64"', b'"dtype":"F32"', "cannot be read"),
+        (b'"dtype":"F64"', b'"dtype":"F32"', "another size than its shape"),
+        (b'"dtype":"F64"', b'"dtype":["F64"]', "unknown type"),
+        (b'"dtype":"F64"', b'"dtype":"F64","x":1', "not one of a safetensors file"),
         (b'"dtype":"F64"', b'"dtype":"U64"', "unknown type U64"),
     ],
 )
@@ -1100,6 +1107,22 @@ def test_a_forged_text_is_refused(old, new, reason, small, path):
     assert old in header
     with pytest.raises(ModelFileError, match=reason):
         read(fuzzer.with_header(small[1], header.replace(old, new, 1)), path)
+
+
+def test_arrays_that_do_not_fill_the_file_are_refused(small):
+    header = fuzzer.header_of(small[1])
+    shifted = json.loads(json.dumps(header))
+    for name in shifted.keys() - {"__metadata__"}:
+        shifted[name]["data_offsets"] = [at + 8 for at in shifted[name]["data_offsets"]]
+    with pytest.raises(ModelFileError, match="does not begin where"):
+        unpack(fuzzer.with_header(small[1], fuzzer.dumped(shifted).encode()))
+    shared = json.loads(json.dumps(header))
+    shared["ensemble.more"] = shared["ensemble.value"]
+    with pytest.raises(ModelFileError, match="does not begin where"):
+        unpack(fuzzer.with_header(small[1], fuzzer.dumped(shared).encode()))
+    for longer in (small[1] + b"\0", small[1][:-1]):
+        with pytest.raises(ModelFileError, match="bytes, but the file has"):
+            unpack(fuzzer.seal(longer))
 
 
 def test_a_deep_list_of_values_is_refused(categorical):

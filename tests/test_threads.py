@@ -297,9 +297,10 @@ print(set(seen.tolist()), len(list(Path("/proc/self/task").iterdir())) < 20)
 )
 def test_the_process_ends_cleanly_with_the_team(ending):
     setup = """
-import os, sys, threading, time
+import os, sys, threading, time, warnings
 import numpy as np
 from hedgerow._native import testing
+warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
 testing.meet(3)
 ticks = np.zeros(2, np.int32)
 """

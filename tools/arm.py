@@ -26,7 +26,7 @@ TOOLS = {
     "dpkg-deb": "dpkg",
 }
 DEBIAN = ("python3", "libpython3-dev", "libstdc++6")
-PYTHON = ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pandas")
+PYTHON = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas")
 TESTING = ("pytest", "pytest-timeout", "hypothesis")
 PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{n}_aarch64" for n in (17, 24, 27, 28)))
 TESTS = (

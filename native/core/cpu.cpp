@@ -12,9 +12,15 @@ PyMethodDef methods[] = {
     {"isa_level", isa_level, METH_NOARGS, "The highest instruction-set level this processor runs."},
     {nullptr, nullptr, 0, nullptr}};
 
+PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr}};
+
 PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "cpu", nullptr, 0, methods, nullptr, nullptr, nullptr, nullptr};
+    PyModuleDef_HEAD_INIT, "cpu", nullptr, 0, methods, slots, nullptr, nullptr, nullptr};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit_cpu() { return PyModule_Create(&module); }
+PyMODINIT_FUNC PyInit_cpu() { return PyModuleDef_Init(&module); }

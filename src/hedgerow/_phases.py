@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import get_ident
 from time import perf_counter, process_time
 
 
@@ -28,11 +29,14 @@ class PhaseRecord:
         Time by the clock.
     cpu_seconds : dict of float
         Time of all threads of the process on its processors.
+    thread : int
+        The thread.
     """
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.cpu_seconds: defaultdict[str, float] = defaultdict(float)
+        self.thread = get_ident()
         self._open: list[str] = []
         self._since = perf_counter(), process_time()
 
@@ -76,7 +80,8 @@ def recording() -> Iterator[PhaseRecord]:
 def phase(name: str) -> Iterator[None]:
     """Record the block as a phase, if anybody wants to know."""
     record = _RECORD.get()
-    if record is None:
+    # From Python 3.14 on, a thread may inherit the variables of the one that starts it.
+    if record is None or record.thread != get_ident():
         yield
         return
     with record.phase(name):

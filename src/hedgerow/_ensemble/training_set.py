@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ from hedgerow._ensemble.selection import SelectionLoss, log_loss, squared_error
 from hedgerow._estimator import Estimator
 from hedgerow._types import Attributes, Floats, Indices
 from hedgerow.exceptions import DataError, ParameterError
+
+# Filters of warnings belong to the process: fits in several threads must not restore each other's.
+_FILTERING = RLock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +196,8 @@ def fold_numbers(cv: Any, data: EnsembleTrainingSet, groups: Any, seed: int) -> 
         splitter = PredefinedSplit(cv.test_fold[data.numbers])
     fold = np.full(data.n_rows, -1, np.int64)
     try:
-        with warnings.catch_warnings():  # a class may have fewer rows than there are folds
+        with _FILTERING, warnings.catch_warnings():
+            # A class may have fewer rows than there are folds.
             warnings.filterwarnings(
                 "ignore", message=".*least populated class", category=UserWarning
             )

@@ -5,7 +5,8 @@ checksum in hexadecimal, and the rest of the header. The checksum covers every o
 file and is compared before anything is parsed, so that damage is found wherever it is.
 
 Safetensors files are written here, not by the library, whose order of metadata and of tensors may
-change between its versions: the same model must give the same bytes. The library reads them.
+change between its versions: the same model must give the same bytes. They are read here too, so
+that a model can be loaded wherever NumPy runs, free-threaded Pythons included.
 """
 
 from __future__ import annotations
@@ -15,11 +16,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, deserialize
 
 from hedgerow.exceptions import ModelFileError
 
@@ -34,6 +34,7 @@ _DIGEST_AT = 8 + len(_START)
 _REST_AT = _DIGEST_AT + 64
 BEGINNING = _REST_AT  # bytes that `check_beginning` needs
 _MOST_HEADER_BYTES = 100_000_000  # the limit of the safetensors library
+_MOST_AXES = 64  # of NumPy
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "I64": np.dtype("<i8"),
@@ -95,8 +96,9 @@ def unpack(data: bytes) -> tuple[Document, Arrays]:
     check_beginning(data[:BEGINNING], len(data))
     if _digest([data[:_DIGEST_AT], memoryview(data)[_REST_AT:]]) != data[_DIGEST_AT:_REST_AT]:
         raise ModelFileError("damaged: the checksum differs, so the file was truncated or changed")
-    document = _read_document(data)
-    return document, _read_arrays(data)
+    begin = 8 + int.from_bytes(data[:8], "little")
+    header = _loads(data[8:begin])
+    return _read_document(header), _read_arrays(header, memoryview(data)[begin:])
 
 
 def without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -152,10 +154,8 @@ def _other_kind(beginning: bytes) -> str:
     return f", but JSON: {_CONVERTED}" if beginning.startswith((b'{"', b"{\n")) else ""
 
 
-def _read_document(data: bytes) -> Document:
-    end = 8 + int.from_bytes(data[:8], "little")
-    header = _loads(data[8:end])
-    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+def _read_document(header: Any) -> Document:
+    metadata = header.pop("__metadata__", None) if isinstance(header, dict) else None
     if not isinstance(metadata, dict) or set(metadata) != {"checksum", FORMAT}:
         raise ModelFileError("the metadata in the header are not those of a model")
     document = _loads(metadata[FORMAT])
@@ -199,23 +199,61 @@ def _finite(text: str) -> float:
     return number
 
 
-def _read_arrays(data: bytes) -> Arrays:
-    try:
-        stored = deserialize(data)  # type: ignore[no-untyped-call]
-    except SafetensorError as error:
-        raise ModelFileError(f"the arrays cannot be read: {error}") from error
-    return {name: _read_array(name, tensor) for name, tensor in stored}
+def _read_arrays(table: Mapping[str, Any], stored: memoryview) -> Arrays:
+    """Read arrays that follow each other without a gap, up to the end of the file."""
+    entries = {name: _read_entry(name, fields) for name, fields in table.items()}
+    end = 0
+    for name, entry in sorted(entries.items(), key=lambda item: (item[1].begin, item[1].end)):
+        if entry.begin != end:
+            raise ModelFileError(f"the array {name!r} does not begin where the one before it ends")
+        end = entry.end
+    if end != len(stored):
+        raise ModelFileError(f"the arrays have {end} bytes, but the file has {len(stored)}")
+    return {
+        name: _read_array(name, entry, stored[entry.begin : entry.end])
+        for name, entry in entries.items()
+    }
 
 
-def _read_array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
-    """Return a tensor as an array with its own memory, aligned and in native byte order."""
-    dtype = _DTYPES.get(tensor["dtype"])
+class _Entry(NamedTuple):
+    """What the header says of an array."""
+
+    dtype: np.dtype[Any]
+    shape: list[int]
+    begin: int
+    end: int
+
+
+def _read_entry(name: str, fields: Any) -> _Entry:
+    """Read the entry of an array, whose shape and place must agree."""
+    if not isinstance(fields, dict) or set(fields) != {"dtype", "shape", "data_offsets"}:
+        raise ModelFileError(f"the entry of the array {name!r} is not one of a safetensors file")
+    shape, place = fields["shape"], fields["data_offsets"]
+    if not _are_counts(shape) or not _are_counts(place) or len(place) != 2:
+        raise ModelFileError(f"the array {name!r} has an impossible shape or place")
+    dtype = _DTYPES.get(fields["dtype"]) if isinstance(fields["dtype"], str) else None
     if dtype is None:
-        raise ModelFileError(f"the array {name!r} has the unknown type {tensor['dtype']}")
-    if dtype.kind == "b" and np.frombuffer(tensor["data"], np.uint8).max(initial=0) > 1:
+        raise ModelFileError(f"the array {name!r} has the unknown type {fields['dtype']}")
+    if math.prod(shape) * dtype.itemsize != place[1] - place[0]:
+        raise ModelFileError(f"the array {name!r} has another size than its shape")
+    return _Entry(dtype, shape, *place)
+
+
+def _are_counts(numbers: Any) -> bool:
+    """Return whether this is a list of few numbers that are not negative."""
+    return (
+        isinstance(numbers, list)
+        and len(numbers) <= _MOST_AXES
+        and all(type(number) is int and number >= 0 for number in numbers)
+    )
+
+
+def _read_array(name: str, entry: _Entry, stored: memoryview) -> NDArray[Any]:
+    """Return an array with its own memory, aligned and in native byte order."""
+    if entry.dtype.kind == "b" and np.frombuffer(stored, np.uint8).max(initial=0) > 1:
         raise ModelFileError(f"the array {name!r} contains something other than true and false")
     try:
-        flat = np.frombuffer(tensor["data"], dtype)
-        return flat.astype(dtype.newbyteorder("=")).reshape(tensor["shape"])
+        flat = np.frombuffer(stored, entry.dtype)
+        return flat.astype(entry.dtype.newbyteorder("=")).reshape(entry.shape)
     except (ValueError, OverflowError) as error:
         raise ModelFileError(f"the array {name!r} has an impossible shape: {error}") from error

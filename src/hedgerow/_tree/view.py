@@ -193,13 +193,12 @@ _VIEWS: WeakKeyDictionary[TreeModel, NodeArrays] = WeakKeyDictionary()
 
 
 def view_of(model: TreeModel, criterion: str) -> NodeArrays:
-    """Return the view of a model's tree, the same each time."""
+    """Return the view of a model's tree, the same each time and in every thread."""
     view = _VIEWS.get(model)
     if view is None:
         n_features = model.schema.n_features
         view = NodeArrays(model.tree, model.outputs, criterion, n_features, model.ensemble)
-        _VIEWS[model] = view
-    return view
+    return _VIEWS.setdefault(model, view)
 
 
 def _read_only(array: Any) -> Any:

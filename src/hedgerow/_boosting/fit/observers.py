@@ -37,5 +37,5 @@ def observed(estimator: Any, arguments: FitArguments) -> Iterator[FitArguments]:
     passed = arguments.callbacks
     callbacks = [passed] if passed is not None and not isinstance(passed, Iterable) else passed
     with ExitStack() as stack:
-        added = [stack.enter_context(observer(estimator)) for observer in OBSERVERS]
+        added = [stack.enter_context(observer(estimator)) for observer in tuple(OBSERVERS)]
         yield replace(arguments, callbacks=[*(callbacks or ()), *added])
