@@ -40,6 +40,28 @@ struct Offsets {
   int operator[](int k) const { return kContiguous ? k : offset[k]; }
 };
 
+// Where each column of a group has its sums, of so many bytes. On x86-64, instructions add to
+// memory at a constant distance from a register. Elsewhere each column has a register of its own:
+// the assembly is empty, but keeps compilers from adding the distance at every access.
+template <int K, std::size_t kBytes>
+struct ColumnStarts {
+  static constexpr std::size_t kDistance = kColumnStride * kBytes;
+#if defined(__x86_64__)
+  char* first;
+  explicit ColumnStarts(void* sums) : first(static_cast<char*>(sums)) {}
+  char* operator[](int k) const { return first + static_cast<std::size_t>(k) * kDistance; }
+#else
+  char* start[K];
+  explicit ColumnStarts(void* sums) {
+    for (int k = 0; k < K; ++k) {
+      start[k] = static_cast<char*>(sums) + static_cast<std::size_t>(k) * kDistance;
+      asm("" : "+r"(start[k]));
+    }
+  }
+  char* operator[](int k) const { return start[k]; }
+#endif
+};
+
 // Calls body(row, bins of the row) for i in [begin, end), prefetching if rows are gathered.
 template <bool kGather, class Value, class Body>
 inline __attribute__((always_inline)) void for_each_row(const Cursor<kGather>& cursor,
@@ -101,11 +123,13 @@ template <int K, bool kGather, bool kContiguous>
 void add_packed(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gradients& gradients,
                 RowPart part, std::uint64_t* __restrict words, GradientSum* histogram) {
   const Offsets<K, kContiguous> offset(group);
+  const ColumnStarts<K, sizeof(std::uint64_t)> column(words);
   for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
                [&](std::size_t row, const std::uint8_t* __restrict bin) {
                  const std::uint64_t word = gradients.fixed.word(gradients.packed[row]);
 #pragma GCC unroll 16
-                 for (int k = 0; k < K; ++k) words[k * kColumnStride + bin[offset[k]]] += word;
+                 for (int k = 0; k < K; ++k)
+                   reinterpret_cast<std::uint64_t*>(column[k])[bin[offset[k]]] += word;
                });
   for (int k = 0; k < K; ++k, words += kColumnStride, histogram += kColumnStride) {
     if (part.is_first) {
@@ -123,11 +147,11 @@ void add_wide(const Cursor<kGather>& cursor, const ColumnGroup& group, const Gra
   if (part.is_first) {
     for (int k = 0; k < K; ++k) clear(group.n_codes[k], histogram + k * kColumnStride);
   }
-  Pair* __restrict target = reinterpret_cast<Pair*>(histogram);
+  const ColumnStarts<K, sizeof(Pair)> column(histogram);
   const auto add = [&](const GradientSum& sum, const std::uint8_t* bin) {
     const Pair pair = {static_cast<std::uint64_t>(sum.g), sum.hc};
 #pragma GCC unroll 16
-    for (int k = 0; k < K; ++k) target[k * kColumnStride + bin[offset[k]]] += pair;
+    for (int k = 0; k < K; ++k) reinterpret_cast<Pair*>(column[k])[bin[offset[k]]] += pair;
   };
   if constexpr (kPackedRows) {
     for_each_row(cursor, gradients.packed, part.begin, part.end, cursor.rows.count,
