@@ -180,6 +180,7 @@ def make(platform: Platform, python: Path, twice: bool) -> None:
             if again.read_bytes() != wheel.read_bytes():
                 raise SystemExit(f"{wheel.name} has other bytes when it is built again.")
     run(python, TOOLS / "wheel_checks.py", wheel)
+    run(python, "-m", "abi3audit", "--strict", wheel)
     if platform.name == HERE:
         check_use(wheel)
     DIST.mkdir(exist_ok=True)

@@ -7,6 +7,11 @@
 #include "bind/level.hpp"
 #include "bind/sections.hpp"
 
+void* hedgerow::allocate(std::size_t bytes) { return ::operator new(bytes); }
+void* hedgerow::allocate(std::size_t bytes, std::align_val_t alignment) {
+  return ::operator new(bytes, alignment);
+}
+
 NB_MODULE(kernels, m) {
   m.doc() = "Hedgerow's native kernels.";
   // What the interpreter still holds when it ends, such as a notebook's models, is no leak of ours.
