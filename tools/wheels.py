@@ -32,10 +32,14 @@ TOOLS = Path(__file__).parent.resolve()
 
 @dataclass(frozen=True)
 class Platform:
-    """What wheels call a platform, and what its compiler does."""
+    """What wheels call a platform, what its compiler does, and which instruction sets it is for.
+
+    Where modules share no library, a third one would be more than a wheel may have.
+    """
 
     name: str
     target: str
+    levels: str = "all"
 
 
 PLATFORMS = (
@@ -43,9 +47,9 @@ PLATFORMS = (
     Platform("manylinux_2_17_aarch64", "aarch64-linux-gnu.2.17"),
     Platform("musllinux_1_2_x86_64", "x86_64-linux-musl"),
     Platform("musllinux_1_2_aarch64", "aarch64-linux-musl"),
-    Platform("macosx_11_0_x86_64", "x86_64-macos.11.0"),
+    Platform("macosx_11_0_x86_64", "x86_64-macos.11.0", "v2;v3"),
     Platform("macosx_11_0_arm64", "aarch64-macos.11.0"),
-    Platform("win_amd64", "x86_64-windows-gnu"),
+    Platform("win_amd64", "x86_64-windows-gnu", "v2;v3"),
 )
 # Where one of them runs: this machine, if its C library is glibc.
 HERE = f"manylinux_2_17_{os.uname().machine}"
@@ -130,6 +134,7 @@ def build(platform: Platform, python: Path, folder: Path) -> Path:
     is_windows = platform.name.startswith("win")
     defines = {
         "Python_INCLUDE_DIR": copy_headers(folder),
+        "HEDGEROW_LEVELS": platform.levels,
         "SKBUILD_SOSABI": "" if is_windows else "abi3",
         **(make_import_libraries(python, zig, folder) if is_windows else {}),
     }
@@ -141,6 +146,7 @@ def build(platform: Platform, python: Path, folder: Path) -> Path:
         **{f"cmake.define.{name}": value for name, value in defines.items()},
     }
     environment = os.environ | {
+        "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count()),
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "SOURCE_DATE_EPOCH": output("git", "log", "-1", "--format=%ct"),
         "ZIG": zig,
