@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free fuzz soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free fuzz soak clients wheels wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -145,10 +145,13 @@ free: .venv-free/installed
 	PYTHONDONTWRITEBYTECODE= .venv-free/bin/python -m pytest -q tests/test_free_threading.py tests/test_concurrency.py \
 	tests/test_threads.py tests/test_chains.py tests/test_determinism.py tests/tree/test_grower.py
 
-# A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
-# make wheel PYTHON=python3.13.
+# Wheels in dist/ for Python 3.12 and every later version, checked as tools/wheels.py says: for all platforms, compiled
+# on this machine, or for its own alone. It takes such a Python: make wheels PYTHON=python3.13.
+wheels:
+	$(PYTHON) tools/wheels.py $(ARGS)
+
 wheel:
-	$(PYTHON) tools/wheel.py
+	$(PYTHON) tools/wheels.py manylinux_2_17_$$(uname -m)
 
 # The kernels for aarch64, built with Debian's cross compiler: their tests, and the same models as this processor's
 # under qemu; tools/arm.py says what it needs.

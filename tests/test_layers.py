@@ -77,6 +77,15 @@ def test_headers_keep_what_depends_on_the_instruction_set_in_its_namespace():
             assert re.search(r'"core/(compiler|float_lanes|lanes)\.hpp"', text), path
 
 
+def test_files_compiled_for_each_level_throw_by_the_shared_library():
+    # See core/errors.hpp.
+    build = (NATIVE.parent / "CMakeLists.txt").read_text(encoding="utf-8")
+    kernels = build.partition("set(KERNELS")[2].partition(")")[0].split()
+    assert kernels
+    throws = re.compile(r"^[^/]*\bthrow\b", re.MULTILINE)
+    assert not [name for name in kernels if throws.search((NATIVE / name).read_text("utf-8"))]
+
+
 def test_formulas_that_decide_bits_are_headers_that_need_nothing_else():
     # Another compiler, such as a GPU's, can use them as they are.
     assert {path.suffix for path in (NATIVE / "shared").iterdir()} == {".hpp"}

@@ -1,5 +1,5 @@
 // The entry point of a level's module, which is named after the level. It is linked with the
-// kernels that gain from the level; everything else is in the shared library.
+// kernels that gain from the level; the rest (bind/module.cpp) is compiled once for all.
 #include "bind/level.hpp"
 
 #define HEDGEROW_JOIN(a, b) HEDGEROW_JOINED(a, b)
@@ -10,3 +10,12 @@
 const char* hedgerow::level_name() { return HEDGEROW_STRING(HEDGEROW_LEVEL_NAME); }
 
 PyMODINIT_FUNC HEDGEROW_JOIN(PyInit_, HEDGEROW_LEVEL_NAME)() { return PyInit_kernels(); }
+
+// A module with a C++ library of its own allocates by that of the shared library, which throws what
+// the shared library's handlers know.
+#if defined(_LIBCPP_VERSION) && defined(__ELF__)
+void* operator new(std::size_t bytes) { return hedgerow::allocate(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return hedgerow::allocate(bytes, alignment);
+}
+#endif

@@ -1,12 +1,18 @@
-// What the module of an instruction-set level and the library that all levels share ask of each
-// other, beside kernels.
+// What a level's entry point and what all levels share ask of each other, beside kernels.
 #pragma once
 #include <Python.h>
 
+#include <cstddef>
+#include <new>
+
 namespace hedgerow {
 
-const char* level_name();  // of the module that opened the library
+const char* level_name();  // of the module that was loaded
+
+// Memory of the C++ library that handles exceptions: see core/errors.hpp.
+void* allocate(std::size_t bytes);
+void* allocate(std::size_t bytes, std::align_val_t alignment);
 
 }  // namespace hedgerow
 
-extern "C" PyObject* PyInit_kernels();
+PyMODINIT_FUNC PyInit_kernels();

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "core/threads.hpp"
 #include "shared/loss_formulas.hpp"
 #include "shared/math.hpp"
@@ -151,7 +151,7 @@ const LossEntry& loss_named(std::string_view name) {
   for (const LossEntry& entry : loss_table()) {
     if (entry.name == name) return entry;
   }
-  throw std::invalid_argument("no native loss is called " + std::string(name));
+  throw_invalid_argument("no native loss is called " + std::string(name));
 }
 
 void differentiate(const LossKind& kind, const Rows& rows, const RawGradients& raw,

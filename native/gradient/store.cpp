@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
+
+#include "core/errors.hpp"
 
 namespace hedgerow {
 
@@ -81,7 +82,7 @@ SampledRows GradientStore::run(Differentiate differentiate, const std::optional<
   summarise_all();
   for (const GradientSummary& summary : summary_) {
     if (!std::isfinite(summary.sum_g) || !std::isfinite(summary.sum_h)) {
-      throw std::overflow_error("the gradients are too large to add up");
+      throw_overflow("the gradients are too large to add up");
     }
   }
   const bool suits_packed = all_fit_packed();
