@@ -1,0 +1,26 @@
+"""Linux on aarch64: Debian's Python under qemu."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.platforms.commands import Platform, Python
+from tools.platforms.debian import unpack_packages
+
+
+def _python(folder: Path, search: Sequence[Path]) -> Python:
+    root = unpack_packages(folder, "arm64", ("python3.13", "libstdc++6"))
+    return Python(
+        ("qemu-aarch64", "-L", root, root / "usr" / "bin" / "python3.13"),
+        {"PYTHONPATH": os.pathsep.join(map(str, search)), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+AARCH64 = Platform(
+    wheel="manylinux*_aarch64.whl",
+    tags=("manylinux2014_aarch64", *(f"manylinux_2_{n}_aarch64" for n in (17, 24, 27, 28))),
+    tools={"qemu-aarch64": "qemu-user", "apt-get": "apt", "dpkg-deb": "dpkg"},
+    python=_python,
+)
