@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races soak clients wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races soak clients wheels wheel arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -130,10 +130,13 @@ coverage: .venv-coverage/installed
 races: .venv-tsan/installed .venv/packages $(if $(wildcard .venv/dev),,.venv/built)
 	HEDGEROW_TSAN_PYTHON=.venv-tsan/bin/python $(BIN)/python -m soak data_races $(ARGS)
 
-# A wheel in dist/ for Python 3.12 and every later version, checked as tools/wheel.py says. It takes such a Python:
-# make wheel PYTHON=python3.13.
+# Wheels in dist/ for Python 3.12 and every later version, checked as tools/wheels.py says: for all platforms, compiled
+# on this machine, or for its own alone. It takes such a Python: make wheels PYTHON=python3.13.
+wheels:
+	$(PYTHON) tools/wheels.py $(ARGS)
+
 wheel:
-	$(PYTHON) tools/wheel.py
+	$(PYTHON) tools/wheels.py manylinux_2_17_$$(uname -m)
 
 # The kernels for aarch64, built with Debian's cross compiler: their tests, and the same models as this processor's
 # under qemu; tools/arm.py says what it needs.

@@ -1,9 +1,15 @@
 // Python's global lock while a kernel works.
 #pragma once
 #include <nanobind/nanobind.h>
-#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 namespace hedgerow {
+
+[[noreturn]] inline void stay() {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
 
 // Lets other Python threads run for as long as it lives.
 //
@@ -18,7 +24,7 @@ class GilReleased {
     try {
       PyEval_RestoreThread(state_);
     } catch (...) {
-      for (;;) pause();
+      stay();
     }
   }
   GilReleased(const GilReleased&) = delete;
@@ -36,7 +42,7 @@ class GilTaken {
     try {
       state_ = PyGILState_Ensure();
     } catch (...) {
-      for (;;) pause();
+      stay();
     }
   }
   ~GilTaken() { PyGILState_Release(state_); }

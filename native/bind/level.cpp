@@ -1,5 +1,5 @@
-// The entry point of a level's module, which is named after the level. It is linked with the
-// kernels that gain from the level; everything else is in the shared library.
+// The entry point of a level's module, which is named after the level. The rest of the module
+// (bind/module.cpp) is compiled once for all levels.
 #include "bind/level.hpp"
 
 #define HEDGEROW_JOIN(a, b) HEDGEROW_JOINED(a, b)

@@ -1,12 +1,11 @@
-// What the module of an instruction-set level and the library that all levels share ask of each
-// other, beside kernels.
+// What the entry point of a level's module and the rest of it ask of each other.
 #pragma once
 #include <Python.h>
 
 namespace hedgerow {
 
-const char* level_name();  // of the module that opened the library
+const char* level_name();  // of this module
 
 }  // namespace hedgerow
 
-extern "C" PyObject* PyInit_kernels();
+PyMODINIT_FUNC PyInit_kernels();

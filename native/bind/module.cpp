@@ -1,5 +1,5 @@
-// The Python module, compiled once for all instruction-set levels: a level's module
-// (bind/level.cpp) opens this one. Its sections are in files that are the only ones to know Python.
+// The Python module, compiled once for all instruction-set levels and opened by the entry point of
+// each (bind/level.cpp). Its sections are in files that are the only ones to know Python.
 // Arrays are taken as they are (no silent conversion); kernels behind this door trust what they are
 // given.
 #include <nanobind/nanobind.h>

@@ -36,8 +36,8 @@ bool signal_pending() {
 
 void bind_interrupt() {
   const nb::object main_thread = nb::module_::import_("threading").attr("main_thread")();
-  const auto ident = nb::cast<unsigned long>(main_thread.attr("ident"));
-  hedgerow::install_interrupt(signal_pending, (pthread_t)ident);
+  const auto ident = nb::cast<std::uint64_t>(main_thread.attr("ident"));
+  hedgerow::install_interrupt(signal_pending, ident);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

@@ -3,6 +3,8 @@
 
 #include <chrono>
 
+#include "core/platform.hpp"
+
 namespace hedgerow {
 namespace {
 
@@ -12,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kInterval{50};
 
 bool (*signal_pending)() = nullptr;
-pthread_t main_thread;
+std::uint64_t main_thread;
 Clock::time_point next_check;  // read and written by the main thread only
 // Allocated with every thread at its start: a thread that allocated its copy at first use would
 // abort the process if there is no memory left.
@@ -22,13 +24,13 @@ Clock::time_point next_check;  // read and written by the main thread only
 thread_local const std::atomic<bool>* region_failed = nullptr;
 
 // The thread that forks is the child's main one, for Python too.
-void adopt_forking_thread() { main_thread = pthread_self(); }
+void adopt_forking_thread() { main_thread = thread_ident(); }
 
-const int registered = pthread_atfork(nullptr, nullptr, adopt_forking_thread);
+const bool registered = (after_fork_in_child(adopt_forking_thread), true);
 
 }  // namespace
 
-void install_interrupt(bool (*pending)(), pthread_t thread) {
+void install_interrupt(bool (*pending)(), std::uint64_t thread) {
   main_thread = thread;
   signal_pending = pending;
 }
@@ -46,7 +48,7 @@ void check_interrupt() {
   if (region_failed != nullptr && region_failed->load(std::memory_order_relaxed)) {
     throw Interrupted();
   }
-  if (signal_pending == nullptr || !pthread_equal(pthread_self(), main_thread)) return;
+  if (signal_pending == nullptr || thread_ident() != main_thread) return;
   const auto now = Clock::now();
   if (now < next_check) return;
   next_check = now + kInterval;

@@ -2,9 +2,8 @@
 // Kernels do not depend on Python: bind/threads.hpp installs the function that checks for pending
 // signals.
 #pragma once
-#include <pthread.h>
-
 #include <atomic>
+#include <cstdint>
 #include <exception>
 
 namespace hedgerow {
@@ -14,8 +13,9 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-// `pending` is called on `main_thread` only, the one thread that Python runs signal handlers on.
-void install_interrupt(bool (*pending)(), pthread_t main_thread);
+// `pending` is called only on the thread of this number, the one that Python runs signal handlers
+// on.
+void install_interrupt(bool (*pending)(), std::uint64_t main_thread);
 
 // Throws Interrupted if a signal is pending, or if the region that this thread works in has failed,
 // so that workers stop when the main thread is interrupted. Call it about every millisecond where

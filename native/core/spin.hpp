@@ -1,8 +1,7 @@
 // Waiting awake, for what another thread is about to do.
 #pragma once
-#include <sched.h>
-
 #include <chrono>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -32,7 +31,7 @@ bool spin_until(IsOver is_over, std::chrono::nanoseconds limit) {
       if (is_over()) return true;
       relax();
     }
-    if (waited > kFirstPart) sched_yield();
+    if (waited > kFirstPart) std::this_thread::yield();
   }
   return false;
 }

@@ -10,9 +10,6 @@
 //     idle, asleep → stopped   the process ends
 #include "core/threads.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <atomic>
 #include <cfenv>
 #include <chrono>
@@ -26,6 +23,7 @@
 #endif
 
 #include "core/interrupt.hpp"
+#include "core/platform.hpp"
 #include "core/spin.hpp"
 
 namespace hedgerow {
@@ -34,9 +32,6 @@ namespace {
 // More workers than this are never started. Their slots are static, so that a forked child can
 // forget its parent's workers without freeing anything.
 constexpr int kMaxWorkers = 1023;
-
-// Kernels keep small arrays on the stack; musl's default of 128 KiB would be tight.
-constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 // How long a thread waits awake before it sleeps. The regions of a small fit follow each other
 // within tens of microseconds, and waking a sleeper costs 18 to 70 (measured on two virtual cores):
@@ -56,7 +51,7 @@ using FloatMode = unsigned;
 FloatMode float_mode() { return _mm_getcsr(); }
 void set_float_mode(FloatMode mode) { _mm_setcsr(mode); }
 #elif defined(__aarch64__)
-using FloatMode = unsigned long;
+using FloatMode = std::uint64_t;
 FloatMode float_mode() {
   FloatMode mode;
   asm volatile("mrs %0, fpcr" : "=r"(mode));
@@ -89,7 +84,7 @@ struct Region {
 struct alignas(kCacheLine) Worker {
   std::atomic<int> state{kIdle};
   Region* region = nullptr;
-  pthread_t thread{};
+  Thread thread{};
 };
 
 // Consecutive workers, at the disposal of one caller.
@@ -159,11 +154,11 @@ bool can_throw() {
   return std::uncaught_exceptions() == 0;
 }
 
-void* worker_main(void* slot) {
+ThreadResult worker_main(void* slot) {
   Worker& self = *static_cast<Worker*>(slot);
   // Regions do without a worker that does not join them.
   while (!can_throw()) {
-    if (self.state.load() == kStopped) return nullptr;
+    if (self.state.load() == kStopped) return {};
     std::this_thread::sleep_for(kLongestNap);
   }
   for (;;) {
@@ -179,7 +174,7 @@ void* worker_main(void* slot) {
       work_through(region, static_cast<int>(&self - region.first_worker) / region.stride + 1);
       self.state.store(kIdle);
     } else if (observed == kStopped) {
-      return nullptr;
+      return {};
     }
   }
 }
@@ -190,20 +185,7 @@ void tell(Worker& worker, State state) {
 
 bool start(Worker& worker) {
   worker.state.store(kIdle);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  // A thread inherits its creator's mask: with all signals blocked, Ctrl-C reaches Python's thread.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&worker.thread, &attributes, worker_main, &worker);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-#if defined(__linux__)
-  if (error == 0) pthread_setname_np(worker.thread, "hedgerow");
-#endif
-  return error == 0;
+  return start_thread(worker.thread, worker_main, &worker);
 }
 
 // Grows the whole team to `n_workers` workers if the system allows; returns how many a team has,
@@ -290,13 +272,13 @@ void forget_workers() {
 // still inside a region: then they end with the process.
 struct Lifetime {
   Lifetime() {
-    pthread_atfork(nullptr, nullptr, forget_workers);
+    after_fork_in_child(forget_workers);
     can_throw();  // for the thread that loads the library
   }
   ~Lifetime() {
     if (whole.is_busy.exchange(true)) return;
     for (int k = 0; k < whole.size; ++k) tell(whole.workers[k], kStopped);
-    for (int k = 0; k < whole.size; ++k) pthread_join(whole.workers[k].thread, nullptr);
+    for (int k = 0; k < whole.size; ++k) join_thread(whole.workers[k].thread);
   }
 };
 
