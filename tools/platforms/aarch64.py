@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.platforms.commands import Platform, Python
+from tools.platforms.commands import Platform, Python, on_linux
 from tools.platforms.debian import unpack_packages
 
 
 def _python(folder: Path, search: Sequence[Path]) -> Python:
     root = unpack_packages(folder, "arm64", ("python3.13", "libstdc++6"))
-    return Python(
-        ("qemu-aarch64", "-L", root, root / "usr" / "bin" / "python3.13"),
-        {"PYTHONPATH": os.pathsep.join(map(str, search)), "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    python = root / "usr" / "bin" / "python3.13"
+    return on_linux(("qemu-aarch64", "-L", root, python), folder, search)
 
 
 AARCH64 = Platform(

@@ -40,6 +40,12 @@ class Python:
             raise SystemExit(f"This ended with exit code {process.returncode}.")
 
 
+def on_linux(command: Sequence[str | Path], folder: Path, search: Sequence[Path]) -> Python:
+    """Return an interpreter that imports from these folders, and keeps bytecode in its own."""
+    paths = os.pathsep.join(map(str, search))
+    return Python(command, {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(folder / "cache")})
+
+
 @dataclass(frozen=True)
 class Platform:
     """A platform that this machine imitates.

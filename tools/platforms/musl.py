@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.platforms.commands import Platform, Python, run
+from tools.platforms.commands import Platform, Python, on_linux, run
 from tools.platforms.debian import unpack_sources
 
 # Debian's compiler for musl knows no headers of the kernel, and says that it is one for glibc.
@@ -27,8 +27,7 @@ def _python(folder: Path, search: Sequence[Path]) -> Python:
     python = installed / "bin" / "python3.13"
     if not python.exists():
         _compile(folder, installed)
-    variables = {"PYTHONPATH": os.pathsep.join(map(str, search)), "PYTHONDONTWRITEBYTECODE": "1"}
-    return Python((python,), variables)
+    return on_linux((python,), folder, search)
 
 
 def _compile(folder: Path, installed: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.platforms.commands import Platform, Python, run
+from tools.wheels import make_tools
 
 # Python's embeddable package, 3.13.2.
 _EMBEDDABLE = (
@@ -44,7 +45,10 @@ def _python(folder: Path, search: Sequence[Path]) -> Python:
     if not (folder / "prefix").exists():
         settings = (r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f")
         Python(("wine", "reg", "add"), wine)(*settings)
-    return Python(("wine", home / "python.exe", "-B"), wine | {"WINEDLLOVERRIDES": "ucrtbase=n"})
+    cache = f"pycache_prefix={_on_windows(folder / 'cache')}"
+    return Python(
+        ("wine", home / "python.exe", "-X", cache), wine | {"WINEDLLOVERRIDES": "ucrtbase=n"}
+    )
 
 
 def _on_windows(path: Path) -> str:
@@ -52,20 +56,24 @@ def _on_windows(path: Path) -> str:
 
 
 def _unpack(folder: Path, home: Path) -> None:
-    """Put Python and the C library into one folder."""
+    """Put Python and libraries that Wine lacks into one folder."""
     with tarfile.open(_download(folder, *_EMBEDDABLE)) as archive:
         member = next(name for name in archive.getnames() if name.endswith("data.zip"))
         file = archive.extractfile(member)
         assert file is not None
         contents = zipfile.ZipFile(io.BytesIO(file.read()))
-    library = zipfile.ZipFile(_download(folder, *_JAVA))
+    java = zipfile.ZipFile(_download(folder, *_JAVA))
     home.mkdir(parents=True)
-    for archived in (contents, library):
+    for archived in (contents, java):
         for name in archived.namelist():
             file_name = name.rpartition("/")[2]
             wanted = archived is contents or file_name == _C_LIBRARY
             if wanted and file_name not in ("", _UNUSABLE):
                 (home / file_name).write_bytes(archived.read(name))
+    library = home / "bcryptprimitives.dll"  # which Wine lacks
+    source = Path(__file__).with_name("bcryptprimitives.c")
+    compiler = (make_tools(), "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared")
+    run(*compiler, "-s", "-o", library, source, "-ladvapi32")
 
 
 def _download(folder: Path, requirement: str, digest: str, *options: str) -> Path:
