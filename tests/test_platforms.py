@@ -17,7 +17,6 @@ from hedgerow import _files
 from hedgerow._cli.streams import use_utf8
 from hedgerow._import.cbm import _crash
 from hedgerow.cluster._sockets import SocketListener
-from hedgerow.dask._spill import SpillFile
 from patience import LONG
 
 # A fresh interpreter without what only POSIX has, as far as that can be taken away. It imports
@@ -155,6 +154,9 @@ def test_sockets_that_send_one_part_at_a_time_are_enough(monkeypatch):
 
 
 def test_maps_that_cannot_be_advised_are_kept(tmp_path):
+    pytest.importorskip("distributed")
+    from hedgerow.dask._spill import SpillFile
+
     spill = SpillFile(str(tmp_path))
     spill._map = object()
     spill.release()
