@@ -1,6 +1,6 @@
 """Try the wheels in dist/ on platforms that this machine can imitate: `make platforms`.
 
-    python -m tools.platforms [aarch64] [musl] [windows]
+    python -m tools.platforms [aarch64] [windows]
 
 On each, a Python of its own installs the wheel that users would, which has to pass the tests of the
 kernels; and the models that it writes must be, byte for byte, those of this machine
@@ -17,10 +17,9 @@ from pathlib import Path
 
 from tools.platforms.aarch64 import AARCH64
 from tools.platforms.commands import Platform, run
-from tools.platforms.musl import MUSL
 from tools.platforms.windows import WINDOWS
 
-PLATFORMS = {"aarch64": AARCH64, "musl": MUSL, "windows": WINDOWS}
+PLATFORMS = {"aarch64": AARCH64, "windows": WINDOWS}
 BUILD = Path("build", "platforms").resolve()
 VERSION = "3.13"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pandas")
