@@ -5,7 +5,7 @@ NATIVE_SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp)
 NATIVE := $(NATIVE_SOURCES) CMakeLists.txt pyproject.toml
 COMPILING = Compiling the kernels for three instruction sets: two to three minutes on two cores, once.
 
-.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free fuzz soak clients wheels wheel arm clean
+.PHONY: demo dev docs pictures test oldest check tidy format coverage bench sanitize races races-free free fuzz soak clients wheels wheel platforms arm clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -152,6 +152,11 @@ wheels:
 
 wheel:
 	$(PYTHON) tools/wheels.py manylinux_2_17_$$(uname -m)
+
+# The wheels in dist/ on aarch64 and Windows, as far as qemu and Wine are these: the tests of the kernels, and the
+# same models as this processor's; tools/platforms says what it needs. One of them: make platforms ARGS=windows.
+platforms: dev
+	$(BIN)/python -m tools.platforms $(ARGS)
 
 # The kernels for aarch64, built with Debian's cross compiler: their tests, and the same models as this processor's
 # under qemu; tools/arm.py says what it needs.

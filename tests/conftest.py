@@ -30,7 +30,9 @@ gc.disable()
 # A shell starts background jobs with SIGINT ignored, nohup a command with SIGHUP ignored. Children
 # inherit both, and Python then has no KeyboardInterrupt. Tests of signals need them, here and in
 # the processes that they start.
-_USUAL = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+_USUAL = {signal.SIGINT: signal.default_int_handler}
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    _USUAL[signal.SIGHUP] = signal.SIG_DFL
 if threading.current_thread() is threading.main_thread():
     for _number, _usual in _USUAL.items():
         if signal.getsignal(_number) is signal.SIG_IGN:

@@ -1,7 +1,6 @@
 """A device without a GPU: the kernels' own text, compiled by a C++ compiler and run on the CPU."""
 
 import ctypes
-import fcntl
 import hashlib
 import os
 import re
@@ -19,6 +18,7 @@ from hedgerow._cuda import sources
 from hedgerow._cuda.device import open_device
 from hedgerow.exceptions import DeviceError
 
+fcntl = pytest.importorskip("fcntl", reason="no locks of files, nor a compiler")
 HERE = Path(__file__).parent
 COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 FLAGS = [

@@ -13,7 +13,6 @@ import faulthandler
 import hashlib
 import json
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -746,6 +745,8 @@ def fuzz(n_files, seed, path):
 def main():
     n_files = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    import resource
+
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
     refused, slowest = fuzz(n_files, seed, Path(tempfile.gettempdir()) / f"fuzz-{seed}.hedgerow")

@@ -100,7 +100,7 @@ SOURCE = Path(hedgerow.__file__).parent
 # Modules of the root that packages of every layer may import, and the order of these modules: each
 # may import those before it.
 BASE = (
-    *("exceptions", "_types", "_native", "_warning", "_spelling"),
+    *("exceptions", "_types", "_files", "_native", "_warning", "_spelling"),
     *("_peer_values", "_peers", "_params", "_arguments"),
     *("_phases", "_plain_values", "_collective", "_threads", "_progress"),
     *("_arithmetic", "_greedy_selection", "_links", "_result", "_curves"),

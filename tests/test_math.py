@@ -8,6 +8,8 @@ from hedgerow import _native
 
 def errors(function, exact, x):
     """Distance from the exact values, in units in the last place."""
+    if np.finfo(np.longdouble).nmant == np.finfo(np.float64).nmant:
+        pytest.skip("Windows and macOS have no extended precision to compare with")
     ours = x.copy()
     function(ours)
     wide = exact(x.astype(np.longdouble))

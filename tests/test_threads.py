@@ -25,6 +25,10 @@ from hedgerow.exceptions import ParameterError
 from interrupts import interrupted
 from patience import wait_until
 
+POSIX = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="Windows has no forks and hardly any signals"
+)
+
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
@@ -228,12 +232,14 @@ def test_an_idle_team_sleeps_until_it_is_called():
 # ---- the process around the team ---------------------------------------------------------------
 
 
+@POSIX
 def test_a_forked_child_has_a_team_of_its_own():
     assert testing.meet(3)
     assert succeeds_in_fork(lambda: testing.meet(4) and visits_each_index_once(3, 100))
     assert testing.meet(3)
 
 
+@POSIX
 def test_a_fork_during_another_threads_region_leaves_the_child_a_free_team():
     with Ticking(testing.tick, 2):
         for _ in range(5):
@@ -241,6 +247,7 @@ def test_a_fork_during_another_threads_region_leaves_the_child_a_free_team():
     assert testing.meet(3)
 
 
+@POSIX
 def test_multiprocessing_children_made_by_fork_may_use_the_team():
     testing.meet(2)
     fork = multiprocessing.get_context("fork")
@@ -288,7 +295,11 @@ print(set(seen.tolist()), len(list(Path("/proc/self/task").iterdir())) < 20)
         pytest.param("time.sleep(0.05)", id="asleep"),
         pytest.param("pass", id="awake"),
         pytest.param("sys.exit(0)", id="exit"),
-        pytest.param("sys.exit(os.waitpid(pid, 0)[1]) if (pid := os.fork()) else None", id="fork"),
+        pytest.param(
+            "sys.exit(os.waitpid(pid, 0)[1]) if (pid := os.fork()) else None",
+            id="fork",
+            marks=POSIX,
+        ),
         pytest.param(
             "threading.Thread(target=testing.tick, args=(3, ticks), daemon=True).start()",
             id="daemon inside a region",
@@ -312,6 +323,7 @@ ticks = np.zeros(2, np.int32)
 
 
 @pytest.mark.parametrize("call", ["tick(2, ticks)", "tick_elsewhere(ticks)"])
+@POSIX
 def test_ctrl_c_ends_a_kernel_that_has_no_end(call):
     setup = """
 import numpy as np
@@ -344,6 +356,7 @@ def on_signal():
     signal.signal(signal.SIGUSR1, before)
 
 
+@POSIX
 def test_what_a_signal_handler_raises_is_raised_by_the_kernel(on_signal):
     def handler(*_):
         raise LookupError("from the handler")
@@ -354,6 +367,7 @@ def test_what_a_signal_handler_raises_is_raised_by_the_kernel(on_signal):
     assert testing.meet(2)
 
 
+@POSIX
 def test_a_signal_handler_that_returns_lets_the_kernel_go_on(on_signal):
     ticks_then = []
 
@@ -455,7 +469,7 @@ def test_a_loky_worker_keeps_to_inner_max_num_threads():
 
 
 @pytest.mark.usefixtures("plain_environment", "sixteen_cpus")
-@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+@pytest.mark.parametrize("backend", ["threading", pytest.param("multiprocessing", marks=POSIX)])
 def test_a_joblib_worker_without_a_stated_share_uses_one_thread(backend):
     assert default_in_workers(backend=backend) == [1, 1]
 
@@ -497,6 +511,7 @@ def test_available_cpus_round_a_quota_up(monkeypatch, quota, expected):
     assert available_cpus() == (expected or 8)
 
 
+@POSIX
 def test_the_quota_is_read_once_and_again_after_a_fork(monkeypatch):
     threads._cpu_quota.cache_clear()
     monkeypatch.setattr(threads, "_cgroup_quotas", lambda *_: [3.0])

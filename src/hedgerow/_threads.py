@@ -136,7 +136,8 @@ def _cpu_quota() -> float:
     return min(_cgroup_quotas(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")), default=math.inf)
 
 
-os.register_at_fork(after_in_child=_cpu_quota.cache_clear)
+if hasattr(os, "register_at_fork"):  # not on Windows, where no process forks
+    os.register_at_fork(after_in_child=_cpu_quota.cache_clear)
 
 
 def _cgroup_quotas(root: Path, membership: Path) -> Iterator[float]:

@@ -1,10 +1,8 @@
 """Bad input to every command: one clear line, exit code 2, nothing written."""
 
-import fcntl
 import gzip
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -366,6 +364,7 @@ WRITING = [
 def short_of_space(monkeypatch):
     """Let files become no longer than a kilobyte, as if the disk were full."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would leave it cut short
+    resource = pytest.importorskip("resource", reason="no limits of a process")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     yield
@@ -471,7 +470,12 @@ def test_a_training_that_fails_at_the_end_leaves_nothing(run, place, monkeypatch
     assert everything_in(place) == before
 
 
-@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+@pytest.mark.parametrize("ignored", SIGNALS)
 def test_a_signal_that_is_ignored_stays_ignored(run, place, monkeypatch, ignored):
     save = hr.GradientBoostingClassifier.save
     monkeypatch.setattr(
@@ -509,6 +513,7 @@ def test_files_move_into_place_only_together(tmp_path):
 
 
 def test_what_a_killed_process_left_is_cleared_away_by_the_next(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl", reason="no locks of folders")
     monkeypatch.setattr(output, "_SECONDS_TO_LOCK", 3600)
 
     def write():

@@ -77,7 +77,12 @@ def test_a_loader_that_does_not_end_is_stopped(path_with, monkeypatch):
         hr.read_model(path)
 
 
-@pytest.mark.parametrize("worker", [threading.Thread, multiprocessing.get_context("fork").Process])
+WORKERS = [threading.Thread]
+if "fork" in multiprocessing.get_all_start_methods():
+    WORKERS.append(multiprocessing.get_context("fork").Process)
+
+
+@pytest.mark.parametrize("worker", WORKERS)
 def test_daemons_read_models_too(worker, path_with, tmp_path):
     path = path_with("pass")
     work = worker(

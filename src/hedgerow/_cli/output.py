@@ -29,6 +29,7 @@ from hedgerow._cli.choices import TABLE_ENDS
 from hedgerow._cli.options import STANDARD, DataFiles, ParquetPaths
 from hedgerow._cli.streams import ClosedOutput
 from hedgerow._data.parquet_table import find_files
+from hedgerow._files import replace_file
 from hedgerow._model_file.atomic import write_atomically
 from hedgerow._model_file.values import encode
 from hedgerow.exceptions import HedgerowError, ParameterError
@@ -177,7 +178,7 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
         ):
             yield Path(temporary)
             for file in sorted(Path(temporary).iterdir()):
-                file.replace(folder / file.name)
+                replace_file(file, folder / file.name)
     except BaseException:
         with suppress(OSError):  # not created, or other processes have written to it since
             for path in missing:

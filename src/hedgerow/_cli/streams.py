@@ -30,11 +30,22 @@ def standard_streams() -> Iterator[None]:
     """Replace closed streams: results need standard output, messages may be lost."""
     if sys.stdout is None or sys.stderr is None:
         _occupy_descriptors()
+    if os.name == "nt":
+        use_utf8(sys.stdout)
     with Path(os.devnull).open("w") as nowhere:
         out = ClosedOutput() if sys.stdout is None else sys.stdout
         err = nowhere if sys.stderr is None else sys.stderr
         with redirect_stdout(out), redirect_stderr(err):
             yield
+
+
+def use_utf8(stream: Any) -> None:
+    """Let a stream that goes into a file or a pipe write what it would on Linux.
+
+    Windows translates ends of lines, and its code pages lack letters of columns and of bars.
+    """
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _occupy_descriptors() -> None:

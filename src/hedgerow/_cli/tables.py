@@ -84,7 +84,8 @@ def _standard_input(reading: Reading) -> Iterator[tuple[Path, Reading]]:
     data = sys.stdin.buffer.read()
     detected = next((kind for start, kind in _MAGIC.items() if data.startswith(start)), "csv")
     copy_reading = replace(reading, kind=reading.kind or detected)
-    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+    # Windows cannot remove a file while an Arrow table is mapped to it.
+    with tempfile.TemporaryDirectory(prefix="hedgerow-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / ("rows.gz" if data.startswith(b"\x1f\x8b") else "rows")
         copy.write_bytes(data)
         try:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow._data.parquet_files import pyarrow_parquet
 from hedgerow._data.parquet_table import ParquetTable
+from hedgerow._files import replace_file
 from hedgerow._progress import progress
 from hedgerow.exceptions import DataError, ParameterError
 
@@ -86,7 +87,7 @@ def write_blocks(
                     display.show(done)
         if writer is not None:
             writer.close()
-        partial.replace(target)
+        replace_file(partial, target)
     finally:
         if writer is not None and writer.is_open:
             writer.close()

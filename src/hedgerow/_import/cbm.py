@@ -24,6 +24,7 @@ _CHILD = Path(__file__).with_name("cbm_child.py")
 SECONDS = 120.0
 _SECONDS_PER_BYTE = 1e-6
 _MOST_LETTERS = 1_000  # of an error
+_FIRST_EXCEPTION = 0xC0000000  # of the exit codes of Windows
 
 
 def json_of_cbm(data: bytes) -> bytes:
@@ -53,17 +54,21 @@ def _convert(data: bytes, path: Path) -> None:
         child = subprocess.run(command, input=data, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         raise ModelFileError(f"CatBoost has not read the file after {seconds:.0f} s.") from None
-    if child.returncode < 0:
+    if crash := _crash(child.returncode):
         raise ModelFileError(
-            f"CatBoost's loader crashed on the file ({_signal_name(-child.returncode)}), which is "
-            "probably damaged."
+            f"CatBoost's loader crashed on the file ({crash}), which is probably damaged."
         )
     if child.returncode > 0:
         output = child.stderr.decode(errors="replace").strip()[-_MOST_LETTERS:]
         raise ModelFileError(f"CatBoost cannot read the file: {output}")
 
 
-def _signal_name(number: int) -> str:
+def _crash(code: int) -> str | None:
+    """Return the signal, or on Windows the exception, that has ended a process, if one has."""
+    if code >= _FIRST_EXCEPTION:
+        return f"exception {code:#x}"
+    if code >= 0:
+        return None
     with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
+        return signal.Signals(-code).name
+    return f"signal {-code}"

@@ -8,15 +8,17 @@ It is run as a file and imports nothing of Hedgerow, so that it starts quickly.
 from __future__ import annotations
 
 import json
-import resource
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 
 def main() -> None:
     """Convert; errors of CatBoost end the process with their message on stderr."""
     search_path, path = sys.argv[1:]
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected, and leaves no file
+    with suppress(ImportError):  # of Windows, where a crash leaves no file
+        resource = import_module("resource")
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected, and leaves no file
     sys.path[:] = json.loads(search_path)  # CatBoost comes from where the parent would import it
     data = sys.stdin.buffer.read()
     try:

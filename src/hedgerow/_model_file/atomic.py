@@ -17,6 +17,7 @@ import stat
 from pathlib import Path
 from typing import IO, Any
 
+from hedgerow._files import replace_file
 from hedgerow.exceptions import ParameterError
 
 try:
@@ -93,7 +94,7 @@ def _write_unnamed(temporary: Path, data: bytes, target: Path) -> bool:
             os.link(source, temporary, src_dir_fd=descriptor, follow_symlinks=True)
         except OSError:
             return False
-        temporary.replace(target)
+        replace_file(temporary, target)
     return True
 
 
@@ -102,7 +103,7 @@ def _write_named(temporary: Path, data: bytes, target: Path) -> None:
         _to_disk(file, data)
         if fcntl is None:  # on Windows, an open file cannot be renamed
             file.close()
-        temporary.replace(target)
+        replace_file(temporary, target)
 
 
 def _to_disk(file: IO[bytes], data: bytes) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import hmac
 import secrets
-import select
 import socket
 import struct
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from hedgerow.cluster._frames import Direction
+from hedgerow.cluster._poll import POLLIN, Poll, SelectPoll
 from hedgerow.exceptions import ClusterError
 
 Address = tuple[str, int]
@@ -211,9 +211,9 @@ class Mesh:
         """Let everybody who calls prove who it is, side by side: nobody can hold up others."""
         callers: dict[int, _Caller] = {}  # by descriptor, in the order of their calls
         self._listener.setblocking(False)
-        poll = select.poll()
+        poll = Poll()
         for source in (self._listener, alarm):
-            poll.register(source, select.POLLIN)
+            poll.register(source, POLLIN)
         while monotonic() < self._deadline and self._listener.fileno() >= 0:
             for descriptor, _ in poll.poll(1000 * min(PROVING, self._seconds_left())):
                 if descriptor == self._listener.fileno():
@@ -227,7 +227,7 @@ class Mesh:
         for caller in callers.values():
             caller.socket.close()
 
-    def _accept(self, callers: dict[int, _Caller], poll: select.poll) -> None:
+    def _accept(self, callers: dict[int, _Caller], poll: SelectPoll) -> None:
         try:
             caller = _Caller(self._listener.accept()[0], self)
         except OSError as error:  # one that has changed its mind, or too many open files
@@ -235,7 +235,7 @@ class Mesh:
                 Event().wait(_SHORTEST_PAUSE)
             return
         callers[caller.socket.fileno()] = caller
-        poll.register(caller.socket, select.POLLIN)
+        poll.register(caller.socket, POLLIN)
 
     def _is_done(self, caller: _Caller) -> bool:
         """Read from a caller; return whether it has proved who it is, or has failed to."""

@@ -8,7 +8,6 @@ Messages are not encrypted.
 
 from __future__ import annotations
 
-import select
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -28,12 +27,13 @@ from hedgerow.cluster._messages import (
     TIMEOUT,
     MessageCommunicator,
 )
+from hedgerow.cluster._poll import POLLIN, POLLOUT, Poll
 from hedgerow.exceptions import ClusterError
 
 _FOR_ABORT = 1.0  # seconds to send the reason of an abort to a worker
 _LINGER = 2.0  # seconds that a closed communicator waits for the others to read to the end
 _STEP = 1 << 24  # bytes by which a buffer grows: a length alone makes nobody allocate more
-_BOTH = select.POLLIN | select.POLLOUT
+_BOTH = POLLIN | POLLOUT
 _EMPTY = Payload.of(b"")
 
 
@@ -175,14 +175,14 @@ class SocketCommunicator(MessageCommunicator):
     def _converse(self, kind: int, number: int, received: dict[int, bytes]) -> str | None:
         """Send and receive what belongs to a call; return what has gone wrong, if anything."""
         deadline = (began := monotonic()) + self._timeout
-        poll = select.poll()
-        poll.register(self._alarm, select.POLLIN)
+        poll = Poll()
+        poll.register(self._alarm, POLLIN)
         waiting = {}
         for peer, link in self._links.items():
             link.last_sign = began
             link.send()
             waiting[link.socket.fileno()] = peer
-            poll.register(link.socket, _BOTH if link.is_sending else select.POLLIN)
+            poll.register(link.socket, _BOTH if link.is_sending else POLLIN)
         while waiting and self._reason is None:
             for descriptor, _ in poll.poll(self._milliseconds(deadline)):
                 peer = waiting.get(descriptor)
@@ -216,8 +216,8 @@ class SocketCommunicator(MessageCommunicator):
             link.send()
         if peer not in received:
             self._receive(peer, kind, number, received)
-        to_read = 0 if peer in received else select.POLLIN
-        return to_read | (select.POLLOUT if link.is_sending else 0)
+        to_read = 0 if peer in received else POLLIN
+        return to_read | (POLLOUT if link.is_sending else 0)
 
     def _receive(self, peer: int, kind: int, number: int, received: dict[int, bytes]) -> None:
         """Read messages of a worker until that of the current call, as far as they have arrived."""
@@ -325,7 +325,7 @@ class _Link:
         """Send as much as the connection takes now."""
         while self._parts:
             try:
-                sent = self.socket.sendmsg(self._parts)
+                sent = self._send_some()
             except BlockingIOError:
                 return
             except OSError:
@@ -337,6 +337,11 @@ class _Link:
             if sent:
                 self._parts[0] = self._parts[0][sent:]
         self._is_partial = False
+
+    def _send_some(self) -> int:
+        if hasattr(self.socket, "sendmsg"):
+            return self.socket.sendmsg(self._parts)
+        return self.socket.send(self._parts[0])  # on Windows, one part at a time
 
     def end(self) -> None:
         """End the sending of a message; one that is not complete breaks the connection."""
@@ -373,7 +378,7 @@ class _Link:
             self._take(kind, 0, Payload.of(content))
             self.send()
             while self._parts and monotonic() < deadline:
-                self._sleep(select.POLLOUT, deadline)
+                self._sleep(POLLOUT, deadline)
                 self.send()
         finally:
             self.end()
@@ -414,11 +419,11 @@ class _Link:
             while monotonic() < deadline:
                 message = self.receive()
                 if message is None:
-                    self._sleep(select.POLLIN, deadline)
+                    self._sleep(POLLIN, deadline)
                 elif message[0] == GOODBYE:
                     return
 
     def _sleep(self, event: int, deadline: float) -> None:
-        poll = select.poll()
+        poll = Poll()
         poll.register(self.socket, event)
         poll.poll(1000 * max(0.0, deadline - monotonic()) + 1)

@@ -96,7 +96,7 @@ class SpillFile:
 
     def release(self) -> None:
         """Give back the memory of what was read; who looks at it again reads it again."""
-        if self._map is not None:
+        if self._map is not None and hasattr(self._map, "madvise"):  # not on Windows
             self._map.madvise(mmap.MADV_DONTNEED)
 
 
