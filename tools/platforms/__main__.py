@@ -22,7 +22,7 @@ from tools.platforms.windows import WINDOWS
 PLATFORMS = {"aarch64": AARCH64, "windows": WINDOWS}
 BUILD = Path("build", "platforms").resolve()
 VERSION = "3.13"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "safetensors", "pandas")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas")
 TESTING = ("pytest", "pytest-timeout", "hypothesis")
 TESTS = (
     "tests/tree/test_grower.py",

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.platforms.commands import Platform, Python, run
-from tools.wheels import make_tools
 
 # Python's embeddable package, 3.13.2.
 _EMBEDDABLE = (
@@ -56,7 +55,7 @@ def _on_windows(path: Path) -> str:
 
 
 def _unpack(folder: Path, home: Path) -> None:
-    """Put Python and libraries that Wine lacks into one folder."""
+    """Put Python and the C library into one folder."""
     with tarfile.open(_download(folder, *_EMBEDDABLE)) as archive:
         member = next(name for name in archive.getnames() if name.endswith("data.zip"))
         file = archive.extractfile(member)
@@ -70,10 +69,6 @@ def _unpack(folder: Path, home: Path) -> None:
             wanted = archived is contents or file_name == _C_LIBRARY
             if wanted and file_name not in ("", _UNUSABLE):
                 (home / file_name).write_bytes(archived.read(name))
-    library = home / "bcryptprimitives.dll"  # which Wine lacks
-    source = Path(__file__).with_name("bcryptprimitives.c")
-    compiler = (make_tools(), "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared")
-    run(*compiler, "-s", "-o", library, source, "-ladvapi32")
 
 
 def _download(folder: Path, requirement: str, digest: str, *options: str) -> Path:
