@@ -1,55 +1,41 @@
 // Python's global lock while a kernel works.
+//
+// A daemon thread may want the lock back when the interpreter is on its way out. Up to Python 3.13
+// it does not get it but is ended by pthread_exit(), and the kernel that it is in would not let go
+// of what others may be using. So the thread stays where it is, as Python 3.14 has it stay, until
+// the process is gone. It holds no lock.
 #pragma once
 #include <nanobind/nanobind.h>
 
-#include <chrono>
-#include <thread>
+#include "core/platform.hpp"
 
 namespace hedgerow {
 
-[[noreturn]] inline void stay() {
-  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-}
-
 // Lets other Python threads run for as long as it lives.
-//
-// A daemon thread may want the lock back when the interpreter is on its way out. Up to Python 3.13
-// it does not get it but is ended by pthread_exit(), which glibc carries out as an exception: a
-// destructor, or nanobind above it, must not let it through, and the process would abort. So the
-// thread stays here, as Python 3.14 has it stay, until the process is gone. It holds no lock.
 class GilReleased {
  public:
   GilReleased() : state_(PyEval_SaveThread()) {}
-  ~GilReleased() {
-    try {
-      PyEval_RestoreThread(state_);
-    } catch (...) {
-      stay();
-    }
-  }
+  ~GilReleased() { call_and_stay(restore, state_); }
   GilReleased(const GilReleased&) = delete;
   GilReleased& operator=(const GilReleased&) = delete;
 
  private:
+  static void restore(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+
   PyThreadState* state_;
 };
 
-// Takes the lock for a call of Python by a kernel that has released it. A daemon thread that does
-// not get it stays here, for the same reason.
+// Takes the lock for a call of Python by a kernel that has released it.
 class GilTaken {
  public:
-  GilTaken() {
-    try {
-      state_ = PyGILState_Ensure();
-    } catch (...) {
-      stay();
-    }
-  }
+  GilTaken() { call_and_stay(ensure, &state_); }
   ~GilTaken() { PyGILState_Release(state_); }
   GilTaken(const GilTaken&) = delete;
   GilTaken& operator=(const GilTaken&) = delete;
 
  private:
+  static void ensure(void* state) { *static_cast<PyGILState_STATE*>(state) = PyGILState_Ensure(); }
+
   PyGILState_STATE state_;
 };
 

@@ -24,6 +24,9 @@ std::uint64_t thread_ident();
 bool start_thread(Thread& thread, ThreadResult (*main)(void*), void* argument);
 void join_thread(Thread thread);
 
+// Calls call(argument). If that would end the thread by pthread_exit(), it stays for ever instead.
+void call_and_stay(void (*call)(void*), void* argument);
+
 // Calls `action` in the child of every fork, where processes fork.
 void after_fork_in_child(void (*action)());
 

@@ -1,0 +1,34 @@
+// Threads that stay. glibc carries out pthread_exit() as an exception, unless a cleanup handler
+// comes first that knows of none: this file is compiled without exceptions, so that its handler is
+// one. No other frame is told, and none has to come from the C++ library that glibc expects.
+#include "core/platform.hpp"
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
+namespace hedgerow {
+
+#if defined(_WIN32)
+
+void call_and_stay(void (*call)(void*), void* argument) { call(argument); }
+
+#else
+
+namespace {
+
+void stay(void*) {
+  for (;;) pause();
+}
+
+}  // namespace
+
+void call_and_stay(void (*call)(void*), void* argument) {
+  pthread_cleanup_push(stay, nullptr);
+  call(argument);
+  pthread_cleanup_pop(0);
+}
+
+#endif
+
+}  // namespace hedgerow
