@@ -248,6 +248,18 @@ def test_workers_end_when_the_driver_is_gone(threads, monkeypatch):
         model(n_estimators=100_000).fit(*collections(), callbacks=[dask_work.Forgotten()])
 
 
+def test_results_have_the_time_that_workers_may_be_silent(threads, monkeypatch):
+    monkeypatch.setattr(_driver, "_ANSWER", 0.0)  # no machine is as fast as that
+    settings = {"hedgerow.retries": 0}
+    with WITHOUT_CLOCKS(), dask.config.set(settings):
+        assert is_expected(model().fit(*collections()))
+    with (
+        dask.config.set(settings | {"hedgerow.silence": 1e-9}),
+        pytest.raises(ClusterError, match="a partition was lost: no answer within"),
+    ):
+        model().fit(*collections())
+
+
 def test_two_fits_at_once_wait_for_each_other(threads):
     addresses = sorted(threads.scheduler_info(n_workers=-1)["workers"])
     sets = [addresses[:2], addresses[1:], addresses[::-1], addresses[:1]]

@@ -381,14 +381,16 @@ class Attempt:
 
     def _values(self, futures: Sequence[Future], what: str) -> list[Any]:
         """Return the results of tasks that have finished, with one call for all of them."""
+        seconds = max(_ANSWER, self.plan.silence)  # as long as a worker may be silent elsewhere
 
         async def values() -> Any:
-            return await asyncio.wait_for(self.client.gather(futures), _ANSWER)
+            return await asyncio.wait_for(self.client.gather(futures), seconds)
 
         try:
             gathered: list[Any] = self.client.sync(values)
         except _LOSSES as error:
-            raise LostError(f"{what} was lost: {error}") from error
+            why = str(error) or f"no answer within {seconds:g} s"
+            raise LostError(f"{what} was lost: {why}") from error
         return gathered
 
     def _task_error(self, future: Future) -> NoReturn:
