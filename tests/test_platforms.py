@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,6 +100,15 @@ def files(tmp_path):
     return source, target
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """Let time pass while `replace_file` sleeps, and at no other moment."""
+    passed = []
+    clock = SimpleNamespace(monotonic=lambda: sum(passed), sleep=passed.append)
+    monkeypatch.setattr(_files, "time", clock)
+
+
+@pytest.mark.usefixtures("clock")
 @pytest.mark.parametrize("winerror", [5, 32])
 def test_a_file_that_somebody_has_open_is_replaced_a_moment_later(files, winerror, monkeypatch):
     tried = refuse(monkeypatch, 2, winerror)
@@ -107,12 +117,12 @@ def test_a_file_that_somebody_has_open_is_replaced_a_moment_later(files, winerro
     assert files[1].read_text() == "new"
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_file_that_stays_open_is_an_error(files, monkeypatch):
-    monkeypatch.setattr(_files, "_PATIENCE", 0.1)
     tried = refuse(monkeypatch, 10_000, 32)
     with pytest.raises(PermissionError):
         _files.replace_file(*files)
-    assert len(tried) > 1
+    assert 100 <= len(tried) <= 103  # two seconds, fifty times a second
     assert files[1].read_text() == "old"
 
 
