@@ -2,7 +2,7 @@
 //
 // A daemon thread may want the lock back when the interpreter is on its way out. Up to Python 3.13
 // it does not get it but is ended by pthread_exit(), and the kernel that it is in would not let go
-// of what others may be using. So the thread stays where it is, as Python 3.14 has it stay, until
+// of what others may be using. So the thread hangs where it is, as it does in Python 3.14, until
 // the process is gone. It holds no lock.
 #pragma once
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ namespace hedgerow {
 class GilReleased {
  public:
   GilReleased() : state_(PyEval_SaveThread()) {}
-  ~GilReleased() { call_and_stay(restore, state_); }
+  ~GilReleased() { call_or_hang(restore, state_); }
   GilReleased(const GilReleased&) = delete;
   GilReleased& operator=(const GilReleased&) = delete;
 
@@ -28,7 +28,7 @@ class GilReleased {
 // Takes the lock for a call of Python by a kernel that has released it.
 class GilTaken {
  public:
-  GilTaken() { call_and_stay(ensure, &state_); }
+  GilTaken() { call_or_hang(ensure, &state_); }
   ~GilTaken() { PyGILState_Release(state_); }
   GilTaken(const GilTaken&) = delete;
   GilTaken& operator=(const GilTaken&) = delete;

@@ -16,7 +16,7 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t count)
-      : memory_(static_cast<T*>(allocate_lines(count * sizeof(T)))) {}
+      : memory_(static_cast<T*>(allocate_aligned(count * sizeof(T)))) {}
 
   T* get() const { return memory_.get(); }
   T& operator[](std::size_t i) const { return memory_.get()[i]; }
@@ -24,7 +24,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(T* memory) const { free_lines(memory); }
+    void operator()(T* memory) const { free_aligned(memory); }
   };
 
   std::unique_ptr<T, Free> memory_;

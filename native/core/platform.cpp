@@ -46,13 +46,13 @@ void join_thread(Thread thread) {
 
 void after_fork_in_child(void (*)()) {}
 
-void* allocate_lines(std::size_t bytes) {
+void* allocate_aligned(std::size_t bytes) {
   void* memory = _aligned_malloc(bytes + 1, kCacheLine);  // of no bytes it would give none
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
-void free_lines(void* memory) { _aligned_free(memory); }
+void free_aligned(void* memory) { _aligned_free(memory); }
 
 #else
 
@@ -79,7 +79,7 @@ void join_thread(Thread thread) { pthread_join(thread, nullptr); }
 
 void after_fork_in_child(void (*action)()) { pthread_atfork(nullptr, nullptr, action); }
 
-void* allocate_lines(std::size_t bytes) {
+void* allocate_aligned(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kCacheLine;
   const std::size_t rounded = (bytes / alignment + 1) * alignment;
@@ -95,7 +95,7 @@ void* allocate_lines(std::size_t bytes) {
   return memory;
 }
 
-void free_lines(void* memory) { std::free(memory); }
+void free_aligned(void* memory) { std::free(memory); }
 
 #endif
 

@@ -24,14 +24,14 @@ std::uint64_t thread_ident();
 bool start_thread(Thread& thread, ThreadResult (*main)(void*), void* argument);
 void join_thread(Thread thread);
 
-// Calls call(argument). If that would end the thread by pthread_exit(), it stays for ever instead.
-void call_and_stay(void (*call)(void*), void* argument);
+// Calls call(argument). If that would end the thread by pthread_exit(), it hangs for ever instead.
+void call_or_hang(void (*call)(void*), void* argument);
 
 // Calls `action` in the child of every fork, where processes fork.
 void after_fork_in_child(void (*action)());
 
 // Memory that begins with a cache line, in huge pages if it is large; throws std::bad_alloc.
-void* allocate_lines(std::size_t bytes);
-void free_lines(void* memory);
+void* allocate_aligned(std::size_t bytes);
+void free_aligned(void* memory);
 
 }  // namespace hedgerow

@@ -1,6 +1,7 @@
-// Threads that stay. glibc carries out pthread_exit() as an exception, unless a cleanup handler
-// comes first that knows of none: this file is compiled without exceptions, so that its handler is
-// one. No other frame is told, and none has to come from the C++ library that glibc expects.
+// Threads that hang instead of ending. glibc carries out pthread_exit() as an exception, unless a
+// cleanup handler comes first that knows of none: this file is compiled without exceptions, so that
+// its handler is one. No other frame is told, and none has to come from the C++ library that glibc
+// expects.
 #include "core/platform.hpp"
 
 #if !defined(_WIN32)
@@ -11,20 +12,20 @@ namespace hedgerow {
 
 #if defined(_WIN32)
 
-void call_and_stay(void (*call)(void*), void* argument) { call(argument); }
+void call_or_hang(void (*call)(void*), void* argument) { call(argument); }
 
 #else
 
 namespace {
 
-void stay(void*) {
+void hang(void*) {
   for (;;) pause();
 }
 
 }  // namespace
 
-void call_and_stay(void (*call)(void*), void* argument) {
-  pthread_cleanup_push(stay, nullptr);
+void call_or_hang(void (*call)(void*), void* argument) {
+  pthread_cleanup_push(hang, nullptr);
   call(argument);
   pthread_cleanup_pop(0);
 }
