@@ -26,13 +26,13 @@ def names() -> list[str]:
 
 def fuzz(name: str, seconds: int) -> bool:
     """Run a target; return whether it found something."""
-    corpus, finds = FOLDER / "corpus" / name, FOLDER / "finds" / name
-    for folder in (corpus, finds):
+    corpus, findings = FOLDER / "corpus" / name, FOLDER / "findings" / name
+    for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
-    known = set(finds.iterdir())
+    known = set(findings.iterdir())
     seeds = FOLDER / "seeds"
     command = [sys.executable, HERE / "targets.py", name, corpus, seeds / name, *LIMITS]
-    command += [f"-dict={seeds / name}.dict", f"-artifact_prefix={finds}/"]
+    command += [f"-dict={seeds / name}.dict", f"-artifact_prefix={findings}/"]
     command += [f"-max_total_time={seconds}", "-print_final_stats=1"]
     log = FOLDER / f"{name}.log"
     with log.open("w") as output:
@@ -42,7 +42,7 @@ def fuzz(name: str, seconds: int) -> bool:
     covered = re.findall(r" cov: (\d+) ", text)
     n_runs, n_branches = (int(found[-1]) if found else 0 for found in (runs, covered))
     print(f"{name}: {n_runs:,} inputs, {n_branches:,} branches", flush=True)
-    new = sorted(set(finds.iterdir()) - known)
+    new = sorted(set(findings.iterdir()) - known)
     for path in new:
         print(f"  found: {path}")
     if status and not new:

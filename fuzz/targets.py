@@ -4,7 +4,7 @@
 
 Atheris follows the branches of the Python readers. The kernels are not instrumented, but models
 that are read predict, so that kernels get what the readers let pass. Everything that is not
-documented is a find: another exception, a crash, a hang, or memory beyond libFuzzer's limit.
+documented is a finding: another exception, a crash, a hang, or memory beyond libFuzzer's limit.
 """
 
 from __future__ import annotations
