@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tools import arm
 from tools.platforms.aarch64 import AARCH64
 from tools.platforms.commands import Platform, run
 from tools.platforms.windows import WINDOWS
@@ -22,15 +23,6 @@ from tools.platforms.windows import WINDOWS
 PLATFORMS = {"aarch64": AARCH64, "windows": WINDOWS}
 BUILD = Path("build", "platforms").resolve()
 VERSION = "3.13"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "narwhals", "pandas")
-TESTING = ("pytest", "pytest-timeout", "hypothesis")
-TESTS = (
-    "tests/tree/test_grower.py",
-    "tests/svm/kernel/test_kernels.py",
-    "tests/svm/linear/test_kernels.py",
-    "tests/data/test_binning.py",
-    "tests/test_math.py",
-)
 
 
 def main() -> None:
@@ -49,7 +41,7 @@ def check(platform: Platform, folder: Path, hashes: Path) -> None:
     """Test the wheel of a platform, and compare its models."""
     search = (install_wheel(platform, folder), install_packages(platform, folder))
     python = platform.python(folder, (*search, Path.cwd()))
-    python("-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", *TESTS)
+    python("-m", "pytest", "-q", "--timeout=0", "-p", "no:cacheprovider", *arm.TESTS)
     python("-m", "tools.model_hashes", "--compare", hashes.relative_to(Path.cwd()).as_posix())
 
 
@@ -57,7 +49,7 @@ def install_packages(platform: Platform, folder: Path) -> Path:
     """Return a folder with the packages that the library and its tests need."""
     packages = folder / "packages"
     if not packages.exists():
-        wanted = (*PACKAGES, *TESTING, *platform.packages)
+        wanted = (*arm.PYTHON, *arm.TESTING, *platform.packages)
         _install(platform, packages, *wanted)
     return packages
 
