@@ -250,12 +250,18 @@ def test_workers_end_when_the_driver_is_gone(threads, monkeypatch):
 
 def test_results_have_the_time_that_workers_may_be_silent(threads, monkeypatch):
     monkeypatch.setattr(_driver, "_ANSWER", 0.0)  # no machine is as fast as that
-    settings = {"hedgerow.retries": 0}
-    with WITHOUT_CLOCKS(), dask.config.set(settings):
+    with WITHOUT_CLOCKS(), dask.config.set({"hedgerow.retries": 0}):
         assert is_expected(model().fit(*collections()))
+
+
+def test_results_that_do_not_come_are_an_error_that_says_so(threads, monkeypatch):
+    async def gather(_futures):
+        raise TimeoutError
+
+    monkeypatch.setattr(threads, "gather", gather)
     with (
-        dask.config.set(settings | {"hedgerow.silence": 1e-9}),
-        pytest.raises(ClusterError, match="a partition was lost: no answer within"),
+        dask.config.set({"hedgerow.retries": 0, "hedgerow.silence": 600}),
+        pytest.raises(ClusterError, match="a partition was lost: no answer within 600 s"),
     ):
         model().fit(*collections())
 
