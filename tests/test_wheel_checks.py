@@ -9,12 +9,14 @@ import pytest
 from numpy.random import mtrand
 from wheel.wheelfile import WheelFile
 
+from hedgerow import _native
 from tools import wheel_checks
 
 MODULE = Path(mtrand.__file__).read_bytes()
 MACHINE = platform.machine()
 NEW, OLD = f"manylinux_2_99_{MACHINE}", f"manylinux_2_1_{MACHINE}"
 NAME = "hedgerow/_native/cpu.abi3.so"
+LIST = "hedgerow-0.1.dist-info/sboms/hedgerow.cdx.json"
 
 
 @pytest.fixture
@@ -22,8 +24,9 @@ def make_wheel(tmp_path):
     def make(files, tag=NEW, abi="abi3"):
         path = tmp_path / f"hedgerow-0.1-cp312-{abi}-{tag}.whl"
         with WheelFile(path, "w") as wheel:
-            for name, content in files.items():
-                wheel.writestr(name, content)
+            for name, content in ({LIST: b"{}"} | files).items():
+                if content is not None:
+                    wheel.writestr(name, content)
         return path
 
     return make
@@ -72,6 +75,20 @@ def test_symbols_of_a_newer_glibc_are_a_fault(faults):
 def test_libraries_that_other_systems_lack_are_a_fault(faults):
     assert f"{NAME} needs libc.so.6" in faults({NAME: MODULE}, f"musllinux_1_2_{MACHINE}")
     assert f"{NAME} needs libc.so.6" in faults({NAME: MODULE}, "macosx_11_0_x86_64")
+
+
+def test_a_library_beside_a_module_comes_along(faults):
+    (library,) = (path for folder in _native.__path__ for path in Path(folder).glob("libhedgerow*"))
+    module = next(library.parent.glob(f"{_native.isa_level()}.*")).read_bytes()
+    needed = f"{NAME} needs {library.name}"
+    assert needed in faults({NAME: module})
+    assert needed in faults({NAME: module, f"elsewhere/{library.name}": module})
+    together = faults({NAME: module, f"{Path(NAME).parent}/{library.name}": module})
+    assert not any(fault.startswith(needed) for fault in together)
+
+
+def test_a_wheel_without_the_list_of_what_is_in_its_modules_is_a_fault(faults):
+    assert faults({"a.py": b"", LIST: None}) == ["does not list what is compiled into it"]
 
 
 def test_a_file_that_is_not_the_one_recorded_ends_the_check(make_wheel):

@@ -2,20 +2,21 @@
 
     python tools/wheel_checks.py WHEEL …
 
-Checked: the size; that RECORD has the hashes of the files; that no file names a folder of the
-machine that built it; that modules have the stable ABI, and the machine that the wheel's tag
-promises; and that they need no more of the system than that: libraries that every such system has,
-the symbols of that glibc, that version of macOS, and a signature for Apple's processors.
+Checked: the size; that RECORD has the hashes of the files; that the list of what is compiled into
+the modules came along; that no file names a folder of the machine that built it; that modules have
+the stable ABI, and the machine that the wheel's tag promises; and that they need no more of the
+system than that: libraries that every such system has or that lie beside the module, the symbols
+of that glibc, that version of macOS, and a signature for Apple's processors.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import lief
 from wheel.wheelfile import WheelError, WheelFile
@@ -64,6 +65,12 @@ def version_in(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", text)[:2])
 
 
+def looks_beside_itself(module: lief.Binary) -> bool:
+    """Whether the loader looks for libraries in the folder of the module, and there alone."""
+    runpath = isinstance(module, lief.ELF.Binary) and module.get(lief.ELF.DynamicEntry.TAG.RUNPATH)
+    return bool(runpath) and runpath.paths == ["$ORIGIN"]
+
+
 def elf_faults(module: lief.ELF.Binary, tag: str) -> Iterator[str]:
     """Say which symbols of glibc are newer than the tag allows."""
     for needed in module.symbols_version_requirement:
@@ -81,16 +88,18 @@ def macho_faults(module: lief.MachO.Binary, tag: str) -> Iterator[str]:
         yield "has no signature, without which Apple's processors load nothing"
 
 
-def module_faults(content: bytes, tag: str) -> Iterator[str]:
-    """Say why a module does not run wherever a platform's tag promises it."""
+def module_faults(content: bytes, tag: str, beside: Sequence[str]) -> Iterator[str]:
+    """Say why a module does not run wherever a platform's tag promises it.
+
+    Beside it are files of these names.
+    """
     module = lief.parse(content)
     machine = module.abstract.header.architecture.name
     if not tag.endswith(tuple(name for name, found in MACHINES.items() if found == machine)):
         yield f"is for {machine}"
-    for library in module.abstract.libraries:
-        if not any(
-            fnmatch(library.lower(), allowed.lower()) for allowed in system_of(tag).libraries
-        ):
+    own = beside if looks_beside_itself(module) else ()
+    for library in set(module.abstract.libraries).difference(own):
+        if not any(fnmatch(library.lower(), allowed) for allowed in system_of(tag).libraries):
             yield f"needs {library}"
     if isinstance(module, lief.ELF.Binary):
         yield from elf_faults(module, tag)
@@ -106,15 +115,19 @@ def faults(path: Path, private: Iterable[Path]) -> Iterator[str]:
     if abi != "abi3":
         yield f"does not have the stable ABI but {abi}"
     with WheelFile(path) as wheel:
-        for name in wheel.namelist():
-            content = wheel.read(name)  # compared with RECORD
+        names = [PurePosixPath(name) for name in wheel.namelist()]
+        if not any(name.match("*.dist-info/sboms/*.cdx.json") for name in names):
+            yield "does not list what is compiled into it"
+        for name in names:
+            content = wheel.read(str(name))  # compared with RECORD
             for folder in private:
                 if str(folder).encode() in content:
                     yield f"{name} names {folder}"
-            if name.endswith((".so", ".pyd", ".dylib", ".dll")):
-                if not name.endswith(system_of(tag).ending):
+            if name.suffix in (".so", ".pyd", ".dylib", ".dll"):
+                if not name.name.endswith(system_of(tag).ending):
                     yield f"{name} should end in {system_of(tag).ending}"
-                yield from (f"{name} {fault}" for fault in module_faults(content, tag))
+                beside = [other.name for other in names if other.parent == name.parent]
+                yield from (f"{name} {fault}" for fault in module_faults(content, tag, beside))
 
 
 def check(path: Path) -> None:
