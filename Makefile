@@ -151,7 +151,7 @@ wheels:
 	$(PYTHON) tools/wheels.py $(ARGS)
 
 wheel:
-	$(PYTHON) tools/wheels.py manylinux_2_17_$$(uname -m)
+	$(PYTHON) tools/wheels.py --twice manylinux_2_17_$$(uname -m)
 
 # The wheels in dist/ on aarch64 and Windows, as far as qemu and Wine are these: the tests of the kernels, and the
 # same models as this processor's; tools/platforms says what it needs. One of them: make platforms ARGS=windows.
