@@ -1,6 +1,7 @@
 #include "neighbors/euclidean_scan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/interrupt.hpp"
@@ -195,7 +196,7 @@ double pack_panels(const Matrix& rows, const double* centre, double scale, float
       for (std::size_t j = 0; j < d; ++j)
         to[j * kPanelRows + r] = is_far ? 0.0f : moved(row[j], centre[j], scale);
       if (is_far) {  // passes every limit
-        half_norms[i] = -FLT_MAX;
+        half_norms[i] = -kLargest;
         continue;
       }
       half_norms[i] = rounded_down(0.5 * shrink * squared);

@@ -14,7 +14,6 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include <cfloat>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -63,9 +62,11 @@ inline double squared_norm(const double* row, const double* centre, double scale
   return sum;
 }
 
+constexpr float kLargest = std::numeric_limits<float>::max();
+
 inline float rounded_up(double x) {
-  if (x >= FLT_MAX) return FLT_MAX;
-  return std::nextafter(static_cast<float>(std::max(x, -double{FLT_MAX})), FLT_MAX);
+  if (x >= kLargest) return kLargest;
+  return std::nextafter(static_cast<float>(std::max(x, -double{kLargest})), kLargest);
 }
 
 inline float rounded_down(double x) { return -rounded_up(-x); }
@@ -127,7 +128,7 @@ class TileQuery {
   void update_limit() {
     const double bound = distance_.exact_sum_at_most(keeper_.bound());
     const double scaled = bound * panels_.scale * panels_.scale;
-    limit_ = is_far_ ? FLT_MAX : rounded_up(limit_at_zero_ + 0.5 * scaled);
+    limit_ = is_far_ ? kLargest : rounded_up(limit_at_zero_ + 0.5 * scaled);
   }
 
   const Matrix& rows_;
@@ -137,7 +138,7 @@ class TileQuery {
   Keeper keeper_;
   bool is_far_;
   double limit_at_zero_;  // if the bound were 0
-  float limit_ = FLT_MAX;
+  float limit_ = kLargest;
   std::size_t n_waiting_ = 0;
   std::uint32_t waiting_[kMostWaiting];
 };
