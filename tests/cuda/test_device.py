@@ -1,5 +1,7 @@
 """`device=`: the same model files as on the CPU."""
 
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -159,7 +161,8 @@ def test_other_devices_are_refused(device):
 
 
 def test_a_machine_without_cupy_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setattr(cuda_device, "_OPENED", threading.local())
     cuda_device._cupy.cache_clear()
     with pytest.raises(DeviceError, match="pip install cupy-cuda13x"):
         hr.GradientBoostingRegressor(**SMALL, device="cuda").fit(X, NUMBERS)
