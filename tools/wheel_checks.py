@@ -71,6 +71,13 @@ def looks_beside_itself(module: lief.Binary) -> bool:
     return bool(runpath) and runpath.paths == ["$ORIGIN"]
 
 
+def own_name(module: lief.Binary) -> Iterator[str]:
+    """Yield the name that a library for macOS has for others, listed among those that it needs."""
+    if isinstance(module, lief.MachO.Binary):
+        named = lief.MachO.LoadCommand.TYPE.ID_DYLIB
+        yield from (library.name for library in module.libraries if library.command == named)
+
+
 def elf_faults(module: lief.ELF.Binary, tag: str) -> Iterator[str]:
     """Say which symbols of glibc are newer than the tag allows."""
     for needed in module.symbols_version_requirement:
@@ -97,7 +104,7 @@ def module_faults(content: bytes, tag: str, beside: Sequence[str]) -> Iterator[s
     machine = module.abstract.header.architecture.name
     if not tag.endswith(tuple(name for name, found in MACHINES.items() if found == machine)):
         yield f"is for {machine}"
-    own = beside if looks_beside_itself(module) else ()
+    own = beside if looks_beside_itself(module) else own_name(module)
     for library in set(module.abstract.libraries).difference(own):
         if not any(fnmatch(library.lower(), allowed) for allowed in system_of(tag).libraries):
             yield f"needs {library}"

@@ -11,9 +11,7 @@ const char* hedgerow::level_name() { return HEDGEROW_STRING(HEDGEROW_LEVEL_NAME)
 
 PyMODINIT_FUNC HEDGEROW_JOIN(PyInit_, HEDGEROW_LEVEL_NAME)() { return PyInit_kernels(); }
 
-// A module with a C++ library of its own allocates by that of the shared library, which throws what
-// the shared library's handlers know.
-#if defined(_LIBCPP_VERSION) && defined(__ELF__)
+#if HEDGEROW_MODULES_HAVE_LIBCXX
 void* operator new(std::size_t bytes) { return hedgerow::allocate(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return hedgerow::allocate(bytes, alignment);

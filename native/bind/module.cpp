@@ -4,13 +4,24 @@
 // given.
 #include <nanobind/nanobind.h>
 
+#include <cstdlib>
+
 #include "bind/level.hpp"
 #include "bind/sections.hpp"
 
-void* hedgerow::allocate(std::size_t bytes) { return ::operator new(bytes); }
-void* hedgerow::allocate(std::size_t bytes, std::align_val_t alignment) {
-  return ::operator new(bytes, alignment);
+#if HEDGEROW_MODULES_HAVE_LIBCXX
+// Not by `operator new`, which the loader may take from a module, and that one calls this.
+void* hedgerow::allocate(std::size_t bytes) {
+  if (void* memory = std::malloc(bytes + (bytes == 0))) return memory;
+  throw std::bad_alloc();
 }
+
+void* hedgerow::allocate(std::size_t bytes, std::align_val_t alignment) {
+  const auto unit = static_cast<std::size_t>(alignment);
+  if (void* memory = std::aligned_alloc(unit, (bytes / unit + 1) * unit)) return memory;
+  throw std::bad_alloc();
+}
+#endif
 
 NB_MODULE(kernels, m) {
   m.doc() = "Hedgerow's native kernels.";
