@@ -2,10 +2,12 @@
 // and Guestrin, 2016, section 3.3), computed exactly from sorted columns instead of approximately
 // from a stream. Where the second derivatives of the loss are large, bins are narrow.
 //
-// The guarantee: a bin has at most 2 / max_bins of the total hessian, or a single value. In most
-// columns it is close to 1 / max_bins: bins are filled in the order of values up to a capacity, and
-// the smallest of a few capacities is taken for which max_bins bins suffice. Two neighbouring bins
-// exceed the capacity together, so for 2 / max_bins they always do.
+// The guarantee: a bin has at most 2 / max_bins of the total hessian, or a single value. (Hessians
+// are rounded to 2^-32 of the power of 2 above the largest of all rows; the capacity of a bin may
+// be 64 of these units more.) In most columns it is close to 1 / max_bins: bins are filled in the
+// order of values up to a capacity, and the smallest of a few capacities is taken for which
+// max_bins bins suffice. Two neighbouring bins exceed the capacity together, so for 2 / max_bins
+// they always do.
 #pragma once
 #include <cstddef>
 #include <cstdint>

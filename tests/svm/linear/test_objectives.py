@@ -232,7 +232,8 @@ def test_crammer_singer_reaches_the_objective_of_scikit_learn(C):
     X, y = load_iris(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     own = LinearSVC(multi_class="crammer_singer", C=C, max_iter=20_000).fit(X, y)
-    other = peer(sklearn.svm.LinearSVC, multi_class="crammer_singer", C=C).fit(X, y)
+    # The number of its iterations is not reproducible, and sometimes larger than allowed.
+    other = quietly(peer(sklearn.svm.LinearSVC, multi_class="crammer_singer", C=C), X, y)
     found, theirs = (crammer_singer_objective(m, X, y, C) for m in (own, other))
     assert own.objective_[0] == pytest.approx(found, rel=1e-9)
     assert own.duality_gap_[0] <= 1e-6
