@@ -79,6 +79,7 @@ def _printed_elsewhere(level, code, *arguments):
 # Runs one program after the other: most of them take less time than a process takes to import.
 _SERVE = """
 import contextlib, io, json, sys, traceback
+sys.path[:] = json.loads(sys.argv[1])
 answers, programs = sys.stdout, sys.stdin
 for line in programs:
     code, *arguments = json.loads(line)
@@ -96,10 +97,10 @@ for line in programs:
 @cache
 def _process_at(level):
     """Start a process at a level, which ends when its standard input is closed: with this one."""
-    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    path = json.dumps([str(Path(__file__).parent), *sys.path])
     return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", _SERVE],
-        env=os.environ | {"HEDGEROW_ISA": level, "PYTHONPATH": path},
+        [sys.executable, "-W", "ignore", "-c", _SERVE, path],
+        env=os.environ | {"HEDGEROW_ISA": level},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
