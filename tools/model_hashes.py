@@ -5,7 +5,7 @@
 
 Every kind of estimator is fitted, and gradient boosting with every option that takes a path of its
 own, to a table with missing values and categorical features; some to enough rows for the packed
-form of gradients. Ten seconds on two cores.
+form of gradients. Half a minute of processor time.
 """
 
 from __future__ import annotations
